@@ -1,0 +1,74 @@
+"""YAML without the silent traps: duplicate keys, and numbers that YAML 1.1 reads as strings, are errors."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from resolvent.errors import ResolventError
+
+_LOOKS_LIKE_A_NUMBER = re.compile(r"[-+]?(\d[\d_]*\.?\d*|\.\d+)[eE][-+]?\d+$")
+
+_Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+class YamlError(ResolventError):
+    """A YAML file that cannot be taken as it stands; the message names file, line and key."""
+
+
+class _StrictLoader(_Loader):  # type: ignore[misc, valid-type]
+    """The C loader, with a check of every key and every plain scalar."""
+
+
+def _mapping(loader: Any, node: yaml.MappingNode) -> dict[Any, Any]:
+    seen: dict[Any, int] = {}
+    for key_node, _ in node.value:
+        key = loader.construct_object(key_node, deep=True)
+        line = key_node.start_mark.line + 1
+        if not isinstance(key, str | int | float | bool):
+            raise YamlError(f"line {line}: a key must be a word or a number, found {key!r}")
+        if key in seen:
+            raise YamlError(f"line {line}: key '{key}' stands twice (first at line {seen[key]}); keep one")
+        seen[key] = line
+    loader.flatten_mapping(node)
+    return {
+        loader.construct_object(key, deep=True): loader.construct_object(value, deep=True) for key, value in node.value
+    }
+
+
+def _string(loader: Any, node: yaml.ScalarNode) -> str:
+    if node.style is None and _LOOKS_LIKE_A_NUMBER.match(node.value):
+        raise YamlError(
+            f"line {node.start_mark.line + 1}: '{node.value}' is a string to YAML, not a number; "
+            "write a point and a signed exponent (1.0e-3), or quote it"
+        )
+    return str(node.value)
+
+
+_StrictLoader.add_constructor("tag:yaml.org,2002:map", _mapping)
+_StrictLoader.add_constructor("tag:yaml.org,2002:str", _string)
+
+
+def parse_yaml(text: str, *, source: Path | str) -> Any:
+    """The value of a YAML document; `source` is the file named in errors.
+
+    Raises YamlError for a syntax error, a duplicate key, or a number that YAML would read as a string.
+    """
+    try:
+        return yaml.load(text, Loader=_StrictLoader)
+    except YamlError as error:
+        raise YamlError(f"{source}: {error}") from None
+    except yaml.YAMLError as error:
+        raise YamlError(f"{source}: not valid YAML: {error}") from None
+
+
+def read_yaml(path: Path) -> Any:
+    """The value of a YAML file. Raises YamlError, also for a file that cannot be read."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise YamlError(f"{path}: cannot be read: {error}") from None
+    return parse_yaml(text, source=path)
