@@ -1,0 +1,107 @@
+"""Attention maps and next-token losses of one block of texts: the one stage that runs the model."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+
+from resolvent.errors import ResolventError
+from resolvent.evidence.shards import Call, Result, Shard, Stage
+from resolvent.evidence.stages.common import CAPTURED_LENGTH, FINAL, TEXTS_PER_BLOCK, text_label
+
+CAPTURE = Stage(
+    name="capture",
+    version=1,
+    function="resolvent.evidence.stages.capture:capture_block",
+    output="arrays",
+    sources=(
+        "resolvent.evidence.stages.capture",
+        "resolvent.keyed_random",
+        "resolvent.texts",
+        "resolvent.models",
+    ),
+    packages=("numpy", "torch", "transformers", "tokenizers"),
+    loads_model=True,
+)
+
+
+def capture_shard(subject: str, *, state: str, captured: int, repeat: int | None, checkpoint: str = FINAL) -> Shard:
+    """The capture of texts captured..captured+7 of a state; `repeat` is the T of the probes."""
+    length = CAPTURED_LENGTH if repeat is None else 2 * repeat + 1
+    stop = captured + TEXTS_PER_BLOCK
+    params: dict[str, Any] = {"state": state, "checkpoint": checkpoint, "start": captured, "stop": stop}
+    params |= {"length": length} if repeat is None else {"length": length, "repeat": repeat}
+    label = f"{text_label(state, length, checkpoint)}/{captured}-{stop - 1}"
+    return Shard(CAPTURE, subject, label, params)
+
+
+def capture_block(call: Call) -> Result:
+    """Attention float32 (texts, layers, heads, n(n+1)/2), cross-entropy (texts, n-1) nats, token ids (texts, n).
+
+    Metadata: `start`, `length`, `text_ids` (JSON, in order), `passed_over` (JSON list of [id, reason]). A corpus that
+    has fewer texts than asked gives fewer rows.
+    """
+    from resolvent.models.capture import capture
+    from resolvent.models.load import load_model
+
+    loaded = load_model(call.study, call.subject, device=call.device)
+    if call.params["checkpoint"] != FINAL:
+        raise ResolventError(f"{call.subject.name}: checkpoint {call.params['checkpoint']} cannot be loaded yet")
+    text_ids, token_ids, passed_over = _token_ids(call, loaded)
+    captured = capture(loaded, token_ids)
+    return Result(
+        {
+            "attention": captured.attention,
+            "cross_entropy": captured.cross_entropy,
+            "row_sum_residual": captured.row_sum_residual,
+            "token_ids": token_ids,
+        },
+        {
+            "start": str(call.params["start"]),
+            "length": str(call.params["length"]),
+            "text_ids": json.dumps(text_ids),
+            "passed_over": json.dumps(passed_over),
+        },
+    )
+
+
+def _token_ids(call: Call, loaded: Any) -> tuple[list[str], np.ndarray, list[tuple[str, str]]]:
+    start, stop = call.params["start"], call.params["stop"]
+    if call.params["state"] == "corpus":
+        return _corpus_ids(call, loaded, start, stop)
+    rows = [_probe_ids(call, loaded, index) for index in range(start, stop)]
+    return [str(index) for index in range(start, stop)], np.stack(rows), []
+
+
+def _corpus_ids(call: Call, loaded: Any, start: int, stop: int) -> tuple[list[str], np.ndarray, list[tuple[str, str]]]:
+    from resolvent.models.fetch import corpus_bytes
+    from resolvent.models.subjects import load_subjects
+    from resolvent.texts.corpora import ordered_texts
+    from resolvent.texts.selection import select_texts
+
+    corpus = load_subjects(call.study).texts[call.subject.corpus]
+    selection = select_texts(
+        ordered_texts(corpus, corpus_bytes(call.study, corpus)),
+        loaded.encode,
+        bos=loaded.bos,
+        special_ids=loaded.special_ids,
+        length=call.params["length"],
+        count=stop,
+    )
+    return list(selection.ids[start:]), selection.token_ids[start:], list(selection.passed_over)
+
+
+def _probe_ids(call: Call, loaded: Any, index: int) -> np.ndarray:
+    from resolvent.keyed_random import generator
+    from resolvent.texts.probes import ordinary_token_ids, random_probe, repeat_probe
+
+    ordinary = ordinary_token_ids(loaded.tokenizer)
+    name = call.subject.name
+    repeat = call.params["repeat"]
+    probe = repeat_probe(ordinary, generator(call.seed, "probe", "repeat_probe", name, index), repeat, loaded.bos)
+    if call.params["state"] == "repeat_probe":
+        return probe
+    rng = generator(call.seed, "probe", "random_probe", name, index)
+    return random_probe(ordinary, probe[1 : repeat + 1], rng, loaded.bos)
