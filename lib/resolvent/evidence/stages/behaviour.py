@@ -33,8 +33,8 @@ def behaviour_block(call: Call) -> Result:
     """A row a probe, layer and head.
 
     `induction_score` mean attention of second-copy positions i to i - T + 1, `duplicate_token_score` to i - T;
-    `loss_drop` mean cross-entropy of the first copy minus that of the second, whose first token is left out (nats, of the
-    whole probe: the same in each of its rows).
+    `loss_drop` mean cross-entropy of the first copy minus that of the second, the second's first token left out because
+    nothing announces it (nats, of the whole probe: the same in each of its rows).
     """
     repeat = int(call.params["repeat"])
     second = np.arange(repeat + 1, 2 * repeat + 1)
@@ -49,7 +49,7 @@ def behaviour_block(call: Call) -> Result:
             {
                 "induction_score": text.maps[..., second, second - repeat + 1].mean(axis=-1),
                 "duplicate_token_score": text.maps[..., second, second - repeat].mean(axis=-1),
-                "loss_drop": np.float64(loss[1:repeat].mean() - loss[repeat + 1 :].mean()),
+                "loss_drop": np.float64(loss[:repeat].mean() - loss[repeat + 1 :].mean()),
             },
         )
     return table.result()

@@ -9,8 +9,7 @@ import numpy as np
 
 from resolvent.evidence.shards import Call, Result, Shard, Stage
 from resolvent.evidence.stages.battery import battery_shard
-from resolvent.evidence.stages.common import Block, HeadTable, captured_maps, null_key, null_maps, text_label
-from resolvent.evidence.stages.mask import REAL
+from resolvent.evidence.stages.common import REAL, Block, HeadTable, captured_maps, null_key, null_maps, text_label
 
 CHAIN = Stage(
     name="chain",

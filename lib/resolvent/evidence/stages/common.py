@@ -25,6 +25,10 @@ FINAL = "final"
 """The checkpoint of a model that has no series, and the last one of a model that has."""
 
 
+REAL = "real"
+"""The kind of a shard that measures the model's own maps; any other kind names a null."""
+
+
 @dataclass(frozen=True)
 class Block:
     """Texts start..stop-1 of a state, all from the capture block that begins at `captured`."""
@@ -83,7 +87,9 @@ def captured_maps(call: Call) -> Iterator[TextMaps]:
         yield TextMaps(index, text_id, check_causal_stochastic(maps, where=where))
 
 
-def null_key(call: Call, kind: str, text_id: str, layer: int, head: int | str, draw: int | str) -> tuple[str | int, ...]:
+def null_key(
+    call: Call, kind: str, text_id: str, layer: int, head: int | str, draw: int | str
+) -> tuple[str | int, ...]:
     """The fields that key one null draw (prereg/subjects.yaml, `nulls`)."""
     checkpoint = call.params["checkpoint"]
     return ("null", kind, call.subject.name, checkpoint, call.params["state"], text_id, layer, head, draw)

@@ -7,8 +7,7 @@ import numpy as np
 from resolvent.errors import ResolventError
 from resolvent.evidence.shards import Call, Result, Shard, Stage
 from resolvent.evidence.stages.battery import battery_shard
-from resolvent.evidence.stages.common import FINAL, Block, TextMaps, captured_maps, null_key, text_label
-from resolvent.evidence.stages.mask import REAL
+from resolvent.evidence.stages.common import FINAL, REAL, Block, TextMaps, captured_maps, null_key, text_label
 
 DEPTH = Stage(
     name="depth",
@@ -88,4 +87,6 @@ def _stack(call: Call, text: TextMaps) -> np.ndarray:
                 for layer in range(layers)
             ]
         )
-    raise ResolventError(f"null '{kind}' is not a null of layer-mean stacks; allowed: layer_permutation, head_permutation")
+    raise ResolventError(
+        f"null '{kind}' is not a null of layer-mean stacks; allowed: layer_permutation, head_permutation"
+    )

@@ -6,7 +6,7 @@ import numpy as np
 
 from resolvent.evidence.shards import Call, Result, Shard, Stage
 from resolvent.evidence.stages.battery import battery_shard
-from resolvent.evidence.stages.common import Block, HeadTable, captured_maps, null_maps, text_label
+from resolvent.evidence.stages.common import REAL, Block, HeadTable, captured_maps, null_maps, text_label
 
 MASK = Stage(
     name="mask",
@@ -24,8 +24,6 @@ MASK = Stage(
 
 SQUARINGS = {1: 0, 2: 1, 8: 3, 32: 5, 128: 7}
 """Power k and the number of squarings that give it (prereg/mask_saturation.yaml, `powers`)."""
-
-REAL = "real"
 
 
 def mask_shard(
