@@ -55,8 +55,8 @@ def chain_shard(
 def chain_block(call: Call) -> Result:
     """A row a text, layer and head.
 
-    `bracket_violation` relative, largest over BRACKET_POWERS; `ceiling_ratio` sup_k over sqrt(2(n-1)); `floor_ratio` K over
-    max(1, ||B 1||/4); `hash` the first 52 bits of the SHA-256 that orders matrices for the off-axis choice;
+    `bracket_violation` relative, largest over BRACKET_POWERS; `ceiling_ratio` sup_k over sqrt(2(n-1)); `floor_ratio`
+    K over max(1, ||B 1||/4); `hash` the first 52 bits of the SHA-256 that orders matrices for the off-axis choice;
     `off_axis_excess` largest relative excess over the certified K, NaN where not evaluated.
     """
     from resolvent.operators import battery
@@ -72,7 +72,7 @@ def chain_block(call: Call) -> Result:
     table = HeadTable()
     if not texts:
         return table.result()
-    # Another shard may hold smaller hashes, so each evaluates as many as the whole claim asks and the view takes the smallest.
+    # Another shard may hold smaller hashes, so each evaluates as many as the whole claim asks; the view chooses.
     bound = np.sort(np.concatenate([h.reshape(-1) for h in hashes]))[: max(wanted, 1)][-1] if wanted else -1
     for text, maps, keys in zip(texts, matrices, hashes, strict=True):
         measured = battery(maps, ("kreiss", "kreiss_upper", "transient_upper"))

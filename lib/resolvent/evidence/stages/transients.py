@@ -66,7 +66,8 @@ def residual_block(call: Call) -> Result:
 def mode_block(call: Call) -> Result:
     """A row a text, layer and head: shares of the top singular pair (u, v) of A_dev^k_sup.
 
-    `early_contrast_share` is (v . (e0 - e1)/sqrt 2)^2, `flat_write_share` is (|u| . 1)^2 / n; NaN where k_sup is 1 or infinite.
+    `early_contrast_share` is (v . (e0 - e1)/sqrt 2)^2, `flat_write_share` is (|u| . 1)^2 / n; NaN where k_sup is 1 or
+    infinite.
     """
     from resolvent.operators import dominant_mode
 

@@ -1,4 +1,4 @@
-"""The views: what a claim's test sees. A view names the shards it needs and turns their tables into arrays over heads.
+"""The views: what a claim's test sees. A view names the shards it needs and turns them into arrays over heads.
 
 A claim asks for a view by the name of a fixture (`census`, `depth`, …); `VIEWS` maps names to classes, by import path so
 that planning imports no more than it must. A class has

@@ -27,6 +27,13 @@ if TYPE_CHECKING:
     from resolvent.models.subjects import StudySubjects, Subject
 
 
+BOUND_ATTAINED = 0.9
+"""K_dev over sup_k from which the Kreiss bound counts as nearly attained (prereg/interior_growth.yaml, `says`)."""
+
+GROWING_NULLS = 0.05
+"""Largest share of a growing head's own nulls that may grow too (the same place)."""
+
+
 @dataclass(frozen=True)
 class SignedTest:
     """The heads that a test over texts sets apart from their nulls.
@@ -108,7 +115,7 @@ class StateCensus:
         return np.median(values.reshape(-1, values.shape[-1]), axis=0)
 
     def certificate_gaps(self) -> dict[str, float]:
-        """How far the certified bounds on K stay apart: worst relative gap of the real heads and the open share of nulls."""
+        """How far the bounds on K stay apart: worst relative gap of the real heads, and the share of open nulls."""
         real = self.real["kreiss_upper"] / self.real["kreiss"] - 1
         gaps = {"largest_kreiss_gap": float(real.max())}
         if self._nulls:
@@ -196,12 +203,12 @@ class Census(StateCensus):
     def growing(self) -> np.ndarray:
         """The heads with interior growth that their own row-permutation nulls do not show, bool (heads,).
 
-        Median k_sup of at least 2, median sup_k/||A_dev|| of at least the protocol's growth_ratio, median K_dev/sup_k of at
-        least 0.9, and at most 5 % of their nulls growing (prereg/interior_growth.yaml).
+        Median k_sup of at least 2, median sup_k/||A_dev|| of at least the protocol's growth_ratio, median K_dev/sup_k
+        of at least BOUND_ATTAINED, and at most GROWING_NULLS of their own nulls growing.
         """
         transient = self.real["transient"]
         ratio = np.median(transient / self.real["operator_norm"], axis=0)
         attained = np.median(self.real["kreiss"] / transient, axis=0)
         null_growth = self.null("row_permutation", "grows").astype(np.float64).mean(axis=(0, 1))
         grows = (self.median("k_sup") >= 2) & (ratio >= float(self._protocol["growth_ratio"]))
-        return grows & (attained >= 0.9) & (null_growth <= 0.05)
+        return grows & (attained >= BOUND_ATTAINED) & (null_growth <= GROWING_NULLS)
