@@ -41,7 +41,8 @@ def bootstrap(
     little less than its level. Neither grouping is trusted alone for that reason.
 
     Raises InvalidSample for no grouping, no rows, no draws, labels of differing lengths or a grouping without a
-    generator. Source: Efron and Tibshirani (1993), chapter 13; the cluster bootstrap of Davison and Hinkley (1997), 3.8.
+    generator.
+    Source: Efron and Tibshirani (1993), chapter 13; for labels of several rows Davison and Hinkley (1997), section 3.8.
     """
     rows = _rows(groups, draws, rngs)
     proper_level(level)

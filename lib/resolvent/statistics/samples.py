@@ -12,7 +12,7 @@ class InvalidSample(ResolventError):
 
 
 def paired_samples(real: np.ndarray, draws: np.ndarray) -> np.ndarray:
-    """real (texts, ...) and draws (draws, texts, ...) as one float64 array (1 + draws, texts, cases); real comes first."""
+    """real (texts, ...) and draws (draws, texts, ...) as one float64 array (1 + draws, texts, cases), real first."""
     real, draws = np.asarray(real, dtype=np.float64), np.asarray(draws, dtype=np.float64)
     if real.ndim == 0 or draws.shape[1:] != real.shape or 0 in (draws.shape[0], real.shape[0]):
         raise InvalidSample(
