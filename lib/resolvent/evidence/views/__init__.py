@@ -1,7 +1,7 @@
 """The views: what a claim's test sees. A view names the shards it needs and turns them into arrays over heads.
 
-A claim asks for a view by the name of a fixture (`census`, `depth`, …); `VIEWS` maps names to classes, by import path so
-that planning imports no more than it must. A class has
+A claim asks for a view by the name of a fixture (`census`, `depth`, …); `VIEWS` maps names to classes, by import path
+so that planning imports no more than it must. A class has
 
     protocol_keys                          the keys of a claim's protocol that it, or a test that uses it, understands
     shards(subject, subjects, protocol)    what must be in the store

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -25,6 +24,7 @@ from resolvent.evidence.views.tables import (
 if TYPE_CHECKING:
     from resolvent.evidence.shards import Result, Shard
     from resolvent.models.subjects import StudySubjects, Subject
+    from resolvent.statistics import SignedClasses
 
 
 BOUND_ATTAINED = 0.9
@@ -32,19 +32,6 @@ BOUND_ATTAINED = 0.9
 
 GROWING_NULLS = 0.05
 """Largest share of a growing head's own nulls that may grow too (the same place)."""
-
-
-@dataclass(frozen=True)
-class SignedTest:
-    """The heads that a test over texts sets apart from their nulls.
-
-    suppressed, amplified   bool (heads,): below by Benjamini-Hochberg, above by Holm
-    p                       float (heads,), two-sided
-    """
-
-    suppressed: np.ndarray
-    amplified: np.ndarray
-    p: np.ndarray
 
 
 def state_shards(
@@ -163,33 +150,33 @@ class Census(StateCensus):
         super().__init__(subject, protocol, state, protocol.get("nulls", {}), load)
         self._protocol = protocol
 
-    def signed(self, kind: str) -> SignedTest:
-        """The test that the protocol names (`test`): within_text_rank against every draw of the null.
+    def signed(self, kind: str) -> SignedClasses:
+        """The heads that `within_text_rank` against every draw sets apart, at the level of the protocol's `test`.
 
         Raises TooFewTexts where no data could reach the level.
         """
-        from resolvent.statistics import signed_classes, texts_needed, within_text_rank
+        from resolvent.statistics import signed_classes, within_text_rank
 
         draws = np.log2(self.null(kind, "kreiss"))
+        level = self._reachable_level(len(draws))
+        return signed_classes(within_text_rank(np.log2(self.real["kreiss"]), draws), level)
+
+    def signed_one_draw(self, kind: str) -> SignedClasses:
+        """The paper's reading: a signed-rank test of each head against draw 0 only. Raises TooFewTexts likewise."""
+        from resolvent.statistics import signed_classes, wilcoxon_one_draw
+
+        draw = np.log2(self.null(kind, "kreiss")[0])
+        level = self._reachable_level(draws=1)
+        return signed_classes(wilcoxon_one_draw(np.log2(self.real["kreiss"]), draw), level)
+
+    def _reachable_level(self, draws: int) -> float:
+        from resolvent.statistics import texts_needed
+
         level = float(self._protocol["test"]["level"])
-        needed = texts_needed(len(draws), level)
+        needed = texts_needed(draws, level)
         if self.texts < needed:
-            raise TooFewTexts(self.texts, needed, f"within_text_rank with {len(draws)} draws at level {level}")
-        test = within_text_rank(np.log2(self.real["kreiss"]), draws)
-        suppressed, amplified = signed_classes(test, level)
-        return SignedTest(suppressed, amplified, test.p)
-
-    def signed_one_draw(self, kind: str) -> SignedTest:
-        """The paper's reading: a signed-rank test of each head against draw 0 only."""
-        from resolvent.statistics import signed_classes, smallest_p_wilcoxon, wilcoxon_one_draw
-
-        level = float(self._protocol["test"]["level"])
-        if smallest_p_wilcoxon(self.texts) > level:
-            needed = next(m for m in range(1, 64) if smallest_p_wilcoxon(m) <= level)
-            raise TooFewTexts(self.texts, needed, f"signed-rank test at level {level}")
-        test = wilcoxon_one_draw(np.log2(self.real["kreiss"]), np.log2(self.null(kind, "kreiss")[0]))
-        suppressed, amplified = signed_classes(test, level)
-        return SignedTest(suppressed, amplified, test.p)
+            raise TooFewTexts(self.texts, needed, f"{draws} null draws a text can't reach the level {level} with fewer")
+        return level
 
     @cached_property
     def law_error(self) -> np.ndarray:
