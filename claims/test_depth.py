@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from resolvent.statistics import ratio
+
 
 def test_depth_failure(claim, depth):
     layers = depth.layers
@@ -31,7 +33,7 @@ def test_depth_failure_head_null(claim, depth):
 def test_depth_failure_on_probe(claim, depth_by_state):
     corpus = np.median(depth_by_state["corpus"].gap[:, -1])
     probe = np.median(depth_by_state["repeat_probe"].gap[:, -1])
-    claim.judge(heuristic_gap_decades=corpus, probe_gap_decades=probe, gap_ratio=probe / corpus)
+    claim.judge(heuristic_gap_decades=corpus, probe_gap_decades=probe, gap_ratio=ratio(probe, corpus))
 
 
 def test_perron_absorption(claim, depth):

@@ -1,12 +1,12 @@
 """State-conditionality: what wakes a dormant head, and how much of it is mass released from BOS."""
 
-from resolvent.statistics import median, spearman
+from resolvent.statistics import median, ratio, spearman
 
 
 def test_state_conditionality(claim, engagement):
     change = engagement.excess_change("row_permutation")
     induction, previous = engagement.in_class("induction"), engagement.in_class("previous_token")
-    ratio = engagement["repeat_probe"].median("kreiss") / engagement["corpus"].median("kreiss")
+    kreiss_ratio = engagement["repeat_probe"].median("kreiss") / engagement["corpus"].median("kreiss")
     claim.judge(
         induction_heads=induction.sum(),
         previous_token_heads=previous.sum(),
@@ -15,7 +15,7 @@ def test_state_conditionality(claim, engagement):
             "engagement_correlation", spearman, change, engagement.induction_score, layer=engagement.layer
         ),
         induction_excess_gain_bits=median(change[induction]),
-        induction_kreiss_ratio=median(ratio[induction]),
+        induction_kreiss_ratio=median(kreiss_ratio[induction]),
         previous_token_excess_gain_bits=median(change[previous]),
         previous_token_correlation=spearman(change, engagement.previous_token_score),
     )
@@ -60,5 +60,5 @@ def test_engagement_needs_repeat(claim, engagement):
         probe_loss_drop_nats=engagement.loss_drop,
         induction_gain_over_corpus_bits=over_corpus,
         repeat_gain_bits=over_random,
-        repeat_share=over_random / over_corpus,
+        repeat_share=ratio(over_random, over_corpus),
     )

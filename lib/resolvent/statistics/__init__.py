@@ -5,6 +5,7 @@ cheap to import. Begin reading in `within_text_rank`, the test of the census; th
 `bootstrap` for the intervals of metrics over heads.
 """
 
+from resolvent.statistics.averages import mean, median, ratio
 from resolvent.statistics.bootstrap import bootstrap
 from resolvent.statistics.census import SignedClasses, signed_classes
 from resolvent.statistics.clopper_pearson import clopper_pearson
@@ -25,6 +26,9 @@ __all__ = [
     "bootstrap",
     "clopper_pearson",
     "holm",
+    "mean",
+    "median",
+    "ratio",
     "signed_classes",
     "smallest_p",
     "smallest_p_wilcoxon",

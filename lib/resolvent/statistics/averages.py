@@ -1,4 +1,4 @@
-"""Mean and median of a selection that may be empty: NaN then, without a warning."""
+"""Mean, median and ratio where there may be nothing to divide by: NaN then, without a warning."""
 
 from __future__ import annotations
 
@@ -18,3 +18,8 @@ def mean(values: Shaped[np.ndarray, " heads"]) -> float:
 def median(values: Shaped[np.ndarray, " heads"]) -> float:
     """Median; NaN where there is nothing to take it of."""
     return float(np.median(values)) if len(values) else float("nan")
+
+
+def ratio(numerator: float, denominator: float) -> float:
+    """Their quotient; NaN for a denominator of zero."""
+    return numerator / denominator if denominator else float("nan")

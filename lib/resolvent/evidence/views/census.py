@@ -27,6 +27,9 @@ if TYPE_CHECKING:
     from resolvent.statistics import SignedClasses
 
 
+OPEN_GAP = 1e-5
+"""Relative gap between the bounds on K above which a null counts as open: its plateau outlasted the budget."""
+
 BOUND_ATTAINED = 0.9
 """K_dev over sup_k from which the Kreiss bound counts as nearly attained (prereg/interior_growth.yaml, `says`)."""
 
@@ -109,7 +112,7 @@ class StateCensus:
             nulls = np.concatenate(
                 [(self.null(k, "kreiss_upper") / self.null(k, "kreiss") - 1).reshape(-1) for k in self._nulls]
             )
-            gaps["null_gap_above_1e-5_fraction"] = float((nulls > 1e-5).mean())
+            gaps["open_null_fraction"] = float((nulls > OPEN_GAP).mean())
         return gaps
 
 
