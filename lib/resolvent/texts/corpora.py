@@ -30,7 +30,7 @@ class CorpusError(ResolventError):
 class TextFormat(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """How the file of a wheel is read.
 
-    csv    encoding of a CSV file (csv module, default dialect), the only file of a zip; `id` and `text` name its columns
+    csv    encoding of a CSV file (csv module, default dialect), the only file of a zip; `id` and `text` name columns
     lines  encoding of a plain file with one text a line; the id is the line number from 0
     """
 
