@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from resolvent.errors import ResolventError
 from resolvent.evidence.shards import Call, Result, Shard, Stage
 from resolvent.evidence.stages.common import CAPTURED_LENGTH, FINAL, TEXTS_PER_BLOCK, text_label
+from resolvent.models.subjects import load_subjects
+
+if TYPE_CHECKING:
+    from resolvent.models.load import LoadedModel
+    from resolvent.texts.corpora import Corpus
 
 CAPTURE = Stage(
     name="capture",
@@ -67,41 +72,43 @@ def capture_block(call: Call) -> Result:
     )
 
 
-def _token_ids(call: Call, loaded: Any) -> tuple[list[str], np.ndarray, list[tuple[str, str]]]:
+def _token_ids(call: Call, loaded: LoadedModel) -> tuple[list[str], np.ndarray, list[tuple[str, str]]]:
+    """Text ids, token ids and what was passed over."""
+    from resolvent.texts.probes import ordinary_token_ids, probe_token_ids
+
     start, stop = call.params["start"], call.params["stop"]
-    if call.params["state"] == "corpus":
-        return _corpus_ids(call, loaded, start, stop)
-    rows = [_probe_ids(call, loaded, index) for index in range(start, stop)]
-    return [str(index) for index in range(start, stop)], np.stack(rows), []
+    corpus = load_subjects(call.study).texts[_corpus_name(call)]
+    if corpus.generated is None:
+        return _corpus_ids(call, loaded, corpus)
+    token_ids = probe_token_ids(
+        ordinary_token_ids(loaded.tokenizer),
+        generated=corpus.generated,
+        seed=call.seed,
+        subject=call.subject.name,
+        indices=range(start, stop),
+        repeat=call.params["repeat"],
+        bos=loaded.bos,
+    )
+    return [str(index) for index in range(start, stop)], token_ids, []
 
 
-def _corpus_ids(call: Call, loaded: Any, start: int, stop: int) -> tuple[list[str], np.ndarray, list[tuple[str, str]]]:
+def _corpus_name(call: Call) -> str:
+    state = str(call.params["state"])
+    return call.subject.corpus if state == "corpus" else state
+
+
+def _corpus_ids(call: Call, loaded: LoadedModel, corpus: Corpus) -> tuple[list[str], np.ndarray, list[tuple[str, str]]]:
     from resolvent.models.fetch import corpus_bytes
-    from resolvent.models.subjects import load_subjects
     from resolvent.texts.corpora import ordered_texts
     from resolvent.texts.selection import select_texts
 
-    corpus = load_subjects(call.study).texts[call.subject.corpus]
+    start = call.params["start"]
     selection = select_texts(
         ordered_texts(corpus, corpus_bytes(call.study, corpus)),
         loaded.encode,
         bos=loaded.bos,
         special_ids=loaded.special_ids,
         length=call.params["length"],
-        count=stop,
+        count=call.params["stop"],
     )
     return list(selection.ids[start:]), selection.token_ids[start:], list(selection.passed_over)
-
-
-def _probe_ids(call: Call, loaded: Any, index: int) -> np.ndarray:
-    from resolvent.keyed_random import generator
-    from resolvent.texts.probes import ordinary_token_ids, random_probe, repeat_probe
-
-    ordinary = ordinary_token_ids(loaded.tokenizer)
-    name = call.subject.name
-    repeat = call.params["repeat"]
-    probe = repeat_probe(ordinary, generator(call.seed, "probe", "repeat_probe", name, index), repeat, loaded.bos)
-    if call.params["state"] == "repeat_probe":
-        return probe
-    rng = generator(call.seed, "probe", "random_probe", name, index)
-    return random_probe(ordinary, probe[1 : repeat + 1], rng, loaded.bos)
