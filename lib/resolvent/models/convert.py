@@ -10,7 +10,7 @@ import torch
 
 from resolvent.errors import ResolventError
 from resolvent.models.capture import token_cross_entropy
-from resolvent.models.load import available_memory, encode
+from resolvent.models.load import available_memory, encode, quiet_transformers
 
 PLAIN_ENGLISH = (
     "The House of Commons met on Monday to consider the budget. Members of the opposition asked whether the government "
@@ -38,7 +38,7 @@ def convert_gguf(
     Raises ConversionError where the file cannot be read, memory is short, or the loaded model fails
     `check_plain_english`.
     """
-    from transformers import AutoModelForCausalLM, AutoTokenizer
+    from transformers import AutoModelForCausalLM, AutoTokenizer, GgufConfig
 
     # 4-bit weights grow eightfold; tensors are held once as read and once in the model.
     needed = 9 * gguf.stat().st_size
@@ -48,14 +48,16 @@ def convert_gguf(
             f"{name}: dequantising needs about {needed / 2**30:.2f} GiB of memory, {free / 2**30:.2f} GiB are free"
         )
     try:
-        tokenizer = AutoTokenizer.from_pretrained(gguf.parent, gguf_file=gguf.name, local_files_only=True)
-        model = AutoModelForCausalLM.from_pretrained(
-            gguf.parent,
-            gguf_file=gguf.name,
-            dtype=torch.float32,
-            attn_implementation="eager",
-            local_files_only=True,
-        ).eval()
+        with quiet_transformers():
+            tokenizer = AutoTokenizer.from_pretrained(gguf.parent, gguf_file=gguf.name, local_files_only=True)
+            model = AutoModelForCausalLM.from_pretrained(
+                gguf.parent,
+                gguf_file=gguf.name,
+                quantization_config=GgufConfig(dequantize=True),
+                dtype=torch.float32,
+                attn_implementation="eager",
+                local_files_only=True,
+            ).eval()
     except (OSError, ValueError, KeyError, ImportError, RuntimeError, NotImplementedError) as error:
         raise ConversionError(f"{name}: {gguf.name} cannot be read as a model: {error}") from None
     perplexity = check_plain_english(model, tokenizer, name=name, bos=bos, limit=perplexity_limit)
@@ -63,8 +65,9 @@ def convert_gguf(
     model.hf_quantizer = None
     if hasattr(model.config, "quantization_config"):
         del model.config.quantization_config
-    model.save_pretrained(destination)
-    tokenizer.save_pretrained(destination)
+    with quiet_transformers():
+        model.save_pretrained(destination)
+        tokenizer.save_pretrained(destination)
     return perplexity
 
 

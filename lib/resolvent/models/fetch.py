@@ -63,7 +63,8 @@ def fetch(
     except OSError as error:
         raise FetchError(f"{study.fetched}: cannot be written: {error.strerror}") from None
     failures = []
-    for item in (*corpora, *models):
+    wanted: list[Corpus | Subject] = [*corpora, *models]
+    for item in wanted:
         try:
             with _exclusive(study, item.name):
                 if isinstance(item, Corpus):
@@ -238,7 +239,12 @@ def _fetch_model(study: Study, subject: Subject, report: Callable[[str], object]
             _hub_snapshot(subject.hub.model, subject.hub.revision, partial)
             partial.rename(ready)
             shutil.rmtree(ready / ".cache", ignore_errors=True)
-        files = {entry.name: entry.stat().st_size for entry in sorted(ready.iterdir()) if entry.is_file()}
+        files = {}
+        for entry in sorted(ready.iterdir()):
+            if entry.is_file():
+                # save_pretrained makes weights private; a fetched folder may be shared.
+                entry.chmod(0o644)
+                files[entry.name] = entry.stat().st_size
         receipt = {"source": source_of(subject), "files": files, "made": made}
         (ready / RECEIPT).write_text(json.dumps(receipt, indent=1), encoding="utf-8")
         _put(ready, subject.folder(study))

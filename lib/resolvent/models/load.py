@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import struct
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -103,13 +105,14 @@ def load_directory(folder: Path, subject: Subject, *, device: str = "cpu", dtype
     _check_declared(subject, described)
     _check_memory(folder, name, device=device, dtype=dtype)
     try:
-        model, info = AutoModelForCausalLM.from_pretrained(
-            folder,
-            dtype=getattr(torch, dtype),
-            attn_implementation="eager",
-            local_files_only=True,
-            output_loading_info=True,
-        )
+        with quiet_transformers():
+            model, info = AutoModelForCausalLM.from_pretrained(
+                folder,
+                dtype=getattr(torch, dtype),
+                attn_implementation="eager",
+                local_files_only=True,
+                output_loading_info=True,
+            )
     except (OSError, ValueError, RuntimeError, KeyError) as error:
         raise LoadError(f"{name}: the weights in {folder} cannot be loaded: {_first_line(error)}") from None
     _check_weights(info, name)
@@ -136,6 +139,22 @@ def load_directory(folder: Path, subject: Subject, *, device: str = "cpu", dtype
     if len(loaded.blocks()) != subject.layers:
         raise LoadError(f"{name}: config.json says {subject.layers} layers, the model has {len(loaded.blocks())}")
     return loaded
+
+
+@contextmanager
+def quiet_transformers() -> Iterator[None]:
+    """No progress bars and no warnings of transformers while it loads; what matters of them is checked by us."""
+    from transformers.utils import logging
+
+    verbosity, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
+    logging.set_verbosity_error()
+    logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        logging.set_verbosity(verbosity)
+        if bars:
+            logging.enable_progress_bar()
 
 
 def weight_bytes(folder: Path, dtype: Dtype) -> int:
