@@ -1,0 +1,212 @@
+"""The controller of a run (or its only process): gathers verdicts, writes the run folder, holds the gate."""
+
+from __future__ import annotations
+
+import datetime
+import time
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import pytest
+
+from resolvent.pytest_plugin.completeness import Completeness, Pair, completeness, pair_of, tested_claims
+from resolvent.pytest_plugin.progress import Progress, terminal_writer
+from resolvent.pytest_plugin.study_run import WORKER_KEY, StudyRun
+from resolvent.report.run_folder import RunFolder
+from resolvent.report.verdict_line import VerdictLine
+
+
+class Controller:
+    """Runs in one process of a session, which sees every report.
+
+    folder      of this run, once a claim is known to be selected
+    lines       one verdict a claim × subject: a worker killed after reporting gives a second, equal one
+    conflicts   pairs whose second verdict differed from the first: an error
+    selected, reported   pairs of this run
+    evidence    keys that verdicts rest on
+    durations   node id -> seconds
+    gate        the completeness, at the end
+    """
+
+    def __init__(self, run: StudyRun, config: pytest.Config) -> None:
+        self.run = run
+        self.config = config
+        self.folder: RunFolder | None = None
+        self.lines: dict[Pair, VerdictLine] = {}
+        self.conflicts: dict[Pair, tuple[str, str]] = {}
+        self.unavailable: set[Pair] = set()
+        self.selected: set[Pair] = set()
+        self.reported: set[Pair] = set()
+        self.evidence: set[str] = set()
+        self.durations: dict[str, float] = {}
+        self.gate: Completeness | None = None
+        self.progress = Progress(terminal_writer(config))
+        self._began = datetime.datetime.now(datetime.UTC)
+        self._clock = time.monotonic()
+        self._worker_input: dict[str, Any] | None = None
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_configure_node(self, node: Any) -> None:
+        """The same snapshot for every worker, replacements included."""
+        if self._worker_input is None:
+            self._worker_input = self.run.worker_input()
+        node.workerinput[WORKER_KEY] = self._worker_input
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_xdist_node_collection_finished(self, node: Any, ids: Sequence[str]) -> None:
+        self._collected(ids)
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        if session.items and not self.config.option.collectonly:
+            self._collected([item.nodeid for item in session.items])
+
+    def pytest_runtest_logreport(self, report: Any) -> None:
+        self.durations[report.nodeid] = self.durations.get(report.nodeid, 0.0) + getattr(report, "duration", 0.0)
+        if report.nodeid.startswith("evidence::"):
+            if report.when == "call" and report.passed:
+                self.progress.shard_done(getattr(report, "resolvent_matrices", 0))
+            return
+        pair = pair_of(report.nodeid)
+        if pair is None or report.outcome == "rerun":
+            return
+        self.reported.add(pair)
+        if getattr(report, "resolvent_shown", None) and not hasattr(report, "resolvent_verdict"):
+            self.unavailable.add(pair)
+        if hasattr(report, "resolvent_verdict"):
+            self.evidence.update(report.resolvent_evidence)
+            self._keep(pair, report.resolvent_verdict)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        self.progress.stop()
+        if self.folder is None:
+            return
+        self.gate = completeness(
+            expected=self._expected(),
+            selected=self.selected,
+            reported=self.reported,
+            judged=self.lines,
+            tested=tested_claims(self.run.claims_folder),
+        )
+        if (self.gate.incomplete or self.conflicts) and session.exitstatus in (0, pytest.ExitCode.NO_TESTS_COLLECTED):
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+        self._write()
+
+    def pytest_terminal_summary(self, terminalreporter: Any) -> None:
+        from resolvent.report.terminal import write_summary
+
+        if self.folder is None or self.gate is None:
+            return
+        terminalreporter.section("verdicts")
+        write_summary(
+            terminalreporter,
+            list(self.lines.values()),
+            unavailable={pair: self.run.unavailable.get(pair[1], "") for pair in self.unavailable},
+            verbose=terminalreporter.verbosity > 0,
+        )
+        for text, colour in self._notes():
+            terminalreporter.write_line(text, **{colour: True})
+        for name in ("report.md", "verdicts.jsonl", "provenance.json"):
+            terminalreporter.write_line(str(self.folder.path / name))
+
+    @property
+    def exploratory(self) -> bool:
+        """Whether a verdict on a registered claim was made under other conditions than the registered ones."""
+        return any(line.exploratory and claim in self.run.registered for (claim, _), line in self.lines.items())
+
+    def _collected(self, ids: Iterable[str]) -> None:
+        """Called by each worker's collection in turn; all are equal."""
+        if self.selected:
+            return
+        ids = list(ids)
+        self.selected = {pair for pair in map(pair_of, ids) if pair}
+        if self.selected:
+            self.folder = self._new_folder()
+            self.progress.start(sum(node_id.startswith("evidence::") for node_id in ids))
+
+    def _new_folder(self) -> RunFolder:
+        given = self.run.options.run_dir
+        if given is not None:
+            return RunFolder(given.resolve())
+        return RunFolder.create(self.run.study.runs, now=self._began)
+
+    def _keep(self, pair: Pair, json_line: str) -> None:
+        line = VerdictLine.from_json_line(json_line)
+        before = self.lines.get(pair)
+        if before is None:
+            self.lines[pair] = line
+            assert self.folder is not None
+            self.folder.append(json_line)
+        elif before.to_json_line() != line.to_json_line():
+            self.conflicts[pair] = (before.judgement.verdict, line.judgement.verdict)
+
+    def _expected(self) -> set[Pair]:
+        """Registered claims × the cohort's subjects to which they apply."""
+        return {
+            (name, subject)
+            for name in self.run.registered
+            for subject in self.run.cohort
+            if self.run.claim(name).applicable(self.run.subject(subject).attributes())
+        }
+
+    def _write(self) -> None:
+        from resolvent.report.markdown import markdown_report
+        from resolvent.report.provenance import provenance
+
+        assert self.folder is not None
+        assert self.gate is not None
+        assert self.run.ledger is not None
+        facts = provenance(
+            self.run.study,
+            self.run.subjects,
+            chosen=[self.run.subject(name) for name in self.run.chosen],
+            ledger=self.run.ledger,
+            engine=self.run.engine,
+            evidence=self.evidence,
+            began=self._began,
+            seconds=time.monotonic() - self._clock,
+            durations=self.durations,
+        )
+        facts["command"] = list(self.config.invocation_params.args)
+        facts["partial"] = self.gate.partial
+        facts["exploratory"] = self.exploratory
+        facts["incomplete"] = [list(pair) for pair in self.gate.incomplete]
+        facts["conflicts"] = [list(pair) for pair in sorted(self.conflicts)]
+        facts["unavailable"] = dict(self.run.unavailable)
+        facts["drafts"] = self._drafts()
+        facts["outcomes"] = {f"{claim}[{subject}]": line.shown.word for (claim, subject), line in self.lines.items()}
+        lines = sorted(self.lines.values(), key=lambda line: line.pair)
+        self.folder.finish(lines, facts, markdown_report(self.run.study, self.run.subjects, lines, facts))
+
+    def _drafts(self) -> list[str]:
+        """Claims of prereg/ without a ledger line: listed, never counted."""
+        files = self.run.study.prereg.glob("*.yaml")
+        return sorted(
+            file.stem for file in files if file != self.run.study.subjects_file and file.stem not in self.run.registered
+        )
+
+    def _notes(self) -> list[tuple[str, str]]:
+        assert self.gate is not None
+        notes = []
+        if self.gate.partial:
+            parts = []
+            if self.gate.unselected:
+                parts.append(f"{len(self.gate.unselected)} registered claim × subject not selected")
+            if self.gate.not_run:
+                parts.append(f"{len(self.gate.not_run)} not run")
+            notes.append((f"PARTIAL: {', '.join(parts)}", "yellow"))
+        if self.exploratory:
+            notes.append(
+                ("EXPLORATORY: made under other conditions than the registered ones; can't be recorded", "yellow")
+            )
+        for claim, subject in self.gate.incomplete:
+            notes.append((f"INCOMPLETE: no verdict for {claim} on {subject}", "red"))
+        for (claim, subject), verdicts in sorted(self.conflicts.items()):
+            notes.append((f"ERROR: two different verdicts for {claim} on {subject}: {' / '.join(verdicts)}", "red"))
+        for name in sorted({subject for _, subject in self.unavailable}):
+            notes.append((f"UNAVAILABLE: {self.run.unavailable[name]}", "red"))
+        drafts = self._drafts()
+        if drafts:
+            notes.append((f"unregistered drafts, not counted: {len(drafts)} (resolvent register)", "cyan"))
+        return notes

@@ -1,0 +1,149 @@
+"""The verdicts on a terminal: claims × subjects, with a row a criterion where asked for."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
+
+from resolvent.report.criteria_table import deciding, side
+from resolvent.report.numbers import number, signed, with_interval
+from resolvent.report.verdict_line import VerdictLine
+from resolvent.report.verdict_words import UNAVAILABLE
+
+Pair = tuple[str, str]
+
+# Without a terminal, lines this wide hold the table of criteria unbroken.
+_PLAIN_WIDTH = 160
+
+
+class LineWriter(Protocol):
+    """What pytest's terminal reporter offers; `print` in a coat for the command line."""
+
+    def write_line(self, line: str) -> None: ...
+
+
+def write_summary(
+    writer: LineWriter,
+    lines: Sequence[VerdictLine],
+    *,
+    unavailable: Mapping[Pair, str],
+    verbose: bool,
+    colour: bool | None = None,
+    width: int | None = None,
+) -> None:
+    """Writes the table claims × subjects and the tally; where verbose, a row a criterion.
+
+    unavailable  pairs without a verdict because something is not fetched
+    colour, width  of the terminal; default: as pytest's terminal reporter `writer` knows them
+    """
+    terminal: Any = getattr(writer, "_tw", None)
+    if colour is None:
+        colour = bool(terminal is not None and terminal.hasmarkup)
+    if width is None:
+        width = terminal.fullwidth if colour and terminal is not None else _PLAIN_WIDTH
+    for text in rendered(_matrix(lines, unavailable), colour=colour, width=width):
+        writer.write_line(text)
+    if verbose:
+        for text in rendered(_criteria(lines), colour=colour, width=width):
+            writer.write_line(text)
+    writer.write_line(tally(lines))
+
+
+def tally(lines: Sequence[VerdictLine]) -> str:
+    """Words and how often, theorems and post hoc claims apart."""
+    kinds: dict[str, dict[str, int]] = {}
+    for line in lines:
+        words = kinds.setdefault(line.kind, {})
+        words[line.shown.word] = words.get(line.shown.word, 0) + 1
+    parts = [
+        f"{kind}: " + ", ".join(f"{count} {word}" for word, count in sorted(words.items()))
+        for kind, words in sorted(kinds.items())
+    ]
+    return "; ".join(parts) or "no verdict"
+
+
+def rendered(table: Any, *, colour: bool, width: int) -> list[str]:
+    """The lines of a rich table."""
+    from rich.console import Console
+
+    console = Console(
+        file=io.StringIO(),
+        width=width,
+        force_terminal=colour,
+        color_system="standard" if colour else None,
+        legacy_windows=False,
+    )
+    console.print(table)
+    assert isinstance(console.file, io.StringIO)
+    return [text.rstrip() for text in console.file.getvalue().rstrip("\n").split("\n")]
+
+
+def _matrix(lines: Sequence[VerdictLine], unavailable: Mapping[Pair, str]) -> Any:
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    subjects = list(dict.fromkeys([line.pair[1] for line in lines] + [subject for _, subject in unavailable]))
+    table = Table(box=box.SIMPLE, pad_edge=False, show_edge=False)
+    table.add_column("claim", no_wrap=True)
+    for subject in subjects:
+        table.add_column(subject, no_wrap=True)
+    table.add_column("kind", no_wrap=True)
+    table.add_column("decided by", overflow="ellipsis", no_wrap=True)
+    cells = {line.pair: line for line in lines}
+    for claim in sorted({pair[0] for pair in [*cells, *unavailable]}):
+        of_claim = [cells[claim, subject] for subject in subjects if (claim, subject) in cells]
+        row: list[Any] = [claim]
+        for subject in subjects:
+            line = cells.get((claim, subject))
+            if line is not None:
+                row.append(Text(line.shown.word, style=line.shown.colour))
+            elif (claim, subject) in unavailable:
+                row.append(Text(UNAVAILABLE[2], style=UNAVAILABLE[3]))
+            else:
+                row.append("–")
+        row.append(kind_words(of_claim[0]) if of_claim else "")
+        reasons = [(line.pair[1], _decided_by(line)) for line in of_claim]
+        row.append("; ".join(f"{name}: {why}" if len(subjects) > 1 else why for name, why in reasons if why))
+        table.add_row(*row)
+    return table
+
+
+def kind_words(line: VerdictLine) -> str:
+    """The kind, and “not blind” where the data had been looked at."""
+    return f"{line.kind.replace('_', ' ')}, not blind" if line.seen else line.kind.replace("_", " ")
+
+
+def _decided_by(line: VerdictLine) -> str:
+    """What is unmet, or the first criterion that refutes, or the first without support."""
+    unmet = [requirement for requirement in line.judgement.requirements if not requirement.met]
+    if unmet:
+        return f"{unmet[0].metric} = {number(unmet[0].value)}, required {unmet[0].predicate}"
+    results = deciding(line)
+    if not results:
+        return ""
+    value = with_interval(results[0].value, results[0].low, results[0].high)
+    why = f"refuted by {results[0].refute}" if results[0].refuted else f"support needs {results[0].support}"
+    return f"{results[0].metric} = {value}, {why}"
+
+
+def _criteria(lines: Sequence[VerdictLine]) -> Any:
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=box.SIMPLE, pad_edge=False, show_edge=False)
+    for name in ("claim", "subject", "criterion", "value", "support", "refute", "margin", "holds"):
+        table.add_column(name, overflow="fold")
+    for line in sorted(lines, key=lambda line: line.pair):
+        for requirement in line.judgement.requirements:
+            style = "green" if requirement.met else "cyan"
+            holds = Text("met" if requirement.met else "unmet", style=style)
+            name = f"requires {requirement.metric}"
+            table.add_row(*line.pair, name, number(requirement.value), requirement.predicate, "", "", holds)
+        for result in line.judgement.criteria:
+            holds = Text(side(result), style="green" if result.holds else "red" if result.refuted else "yellow")
+            value = with_interval(result.value, result.low, result.high)
+            table.add_row(*line.pair, result.name, value, result.support, result.refute, signed(result.margin), holds)
+    return table
