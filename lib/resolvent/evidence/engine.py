@@ -163,7 +163,7 @@ class Engine:
                 return False
             self._raise_failure(shard, key)
             if shard.stage.loads_model:
-                bytes_needed = footprint_bytes(self.study, self._keys.subject(shard.subject), shard.params)
+                bytes_needed = footprint_bytes(self.study, self.subjects.subject(shard.subject), shard.params)
                 if not held.enter_context(try_slot(bytes_needed)):
                     return False
             try:
@@ -217,7 +217,7 @@ class Engine:
         began = time.perf_counter()
         call = Call(
             study=self.study,
-            subject=self._keys.subject(shard.subject),
+            subject=self.subjects.subject(shard.subject),
             params=shard.params,
             inputs=tuple(self.store.read(self.key(given), given) for given in shard.inputs),
             seed=self.subjects.seed,

@@ -50,16 +50,9 @@ class Keys:
             self._keys[id(shard)] = known
         return known[1]
 
-    def subject(self, name: str) -> Subject:
-        """Raises ResolventError where the study has no subject of that name."""
-        subject = self.subjects.subjects.get(name)
-        if subject is None:
-            raise ResolventError(f"{name}: no such subject; the study has {', '.join(sorted(self.subjects.subjects))}")
-        return subject
-
     def identity(self, name: str) -> Any:
         if name not in self._identities:
-            self._identities[name] = self.subject(name).identity()
+            self._identities[name] = self.subjects.subject(name).identity()
         return self._identities[name]
 
     def code(self, stage: Stage) -> dict[str, Any]:
@@ -75,7 +68,9 @@ class Keys:
     def _ingredients(self, shard: Shard) -> str:
         state = shard.params.get("state")
         if (shard.subject, state) not in self._texts:
-            self._texts[shard.subject, state] = text_identity(self.subjects, self.subject(shard.subject), state)
+            self._texts[shard.subject, state] = text_identity(
+                self.subjects, self.subjects.subject(shard.subject), state
+            )
         return canonical_json(
             {
                 "format": FORMAT,
@@ -93,7 +88,7 @@ class Keys:
 
 
 def text_identity(subjects: StudySubjects, subject: Subject, state: str | None) -> Any:
-    """The entry of the text that a state names: the subject's own corpus for `corpus`, else the entry of that name.
+    """Name and entry of the text that a state names: the subject's own corpus for `corpus`, else that of its own name.
 
     None where a shard reads no text. Raises ResolventError for a state that the study has no text for.
     """
@@ -103,7 +98,7 @@ def text_identity(subjects: StudySubjects, subject: Subject, state: str | None) 
     if name not in subjects.texts:
         allowed = ", ".join(["corpus", *sorted(subjects.texts)])
         raise ResolventError(f"{subject.name}: no text for state {state!r} ({name!r}); allowed: {allowed}")
-    return subjects.texts[name]
+    return [name, subjects.texts[name].entry]
 
 
 def source_names(stage: Stage) -> tuple[str, ...]:

@@ -31,7 +31,7 @@ OVERHEAD_BYTES = 1024 * MEBIBYTE
 WIDENING = 2
 # Where no weights are found: a model of 250 million parameters.
 UNKNOWN_WEIGHTS_BYTES = 512 * MEBIBYTE
-_WEIGHT_SUFFIXES = (".safetensors", ".bin", ".gguf", ".pt", ".npz")
+_WEIGHT_SUFFIXES = (".safetensors", ".bin")
 
 
 @contextmanager
@@ -47,7 +47,9 @@ def try_slot(footprint: int, *, folder: Path | None = None) -> Iterator[bool]:
 def footprint_bytes(study: Study, subject: Subject, params: Mapping[str, Any]) -> int:
     """Bytes of memory of a call with this model: `footprint_bytes` of the params, else from the weights on disk."""
     declared = params.get("footprint_bytes")
-    return int(declared) if declared is not None else WIDENING * _weights_on_disk(study, subject) + OVERHEAD_BYTES
+    if declared is not None:
+        return int(declared)
+    return WIDENING * (_weights_on_disk(subject.folder(study)) or UNKNOWN_WEIGHTS_BYTES) + OVERHEAD_BYTES
 
 
 def _admitted(footprint: int, folder: Path, stack: ExitStack) -> bool:
@@ -106,15 +108,6 @@ def _machine_folder() -> Path:
     return Path(tempfile.gettempdir()) / f"resolvent-slots-{os.getuid() if hasattr(os, 'getuid') else 'user'}"
 
 
-def _weights_on_disk(study: Study, subject: Subject) -> int:
-    entry = subject.entry
-    place = Path(entry["path"]) if "path" in entry else study.fetched
-    if not place.is_absolute():
-        place = study.root / place
-    if "path" not in entry:
-        folders = [folder for folder in place.glob(f"**/{subject.name}") if folder.is_dir()]
-        files = [file for folder in folders for file in folder.rglob("*")]
-    else:
-        files = list(place.rglob("*")) if place.is_dir() else [place]
-    total = sum(file.stat().st_size for file in files if file.suffix in _WEIGHT_SUFFIXES and file.is_file())
-    return total or UNKNOWN_WEIGHTS_BYTES
+def _weights_on_disk(folder: Path) -> int:
+    """0 where there is no such folder."""
+    return sum(file.stat().st_size for file in folder.rglob("*") if file.suffix in _WEIGHT_SUFFIXES and file.is_file())
