@@ -26,7 +26,7 @@ class Recorded:
     new        recorded for the first time
     replaced   recorded instead of another verdict, with a reason
     unchanged  the same verdict was recorded before; that entry stays as it is
-    left_out   not applicable, or claim or subject not registered
+    left_out   not applicable, exploratory (an unregistered draft), or claim or subject not registered
     """
 
     new: tuple[tuple[str, str], ...]
@@ -64,7 +64,7 @@ def record(
         unchanged, left_out = [], []
         for (claim, subject), line in lines.items():
             registered = claim in ledger.registered_claims() and subject in ledger.registered_subjects()
-            if line["verdict"] == "not_applicable" or not registered:
+            if line["verdict"] == "not_applicable" or line.get("exploratory") or not registered:
                 left_out.append((claim, subject))
                 continue
             before = read_outcomes(outcomes_file(study, claim)).get(subject)
@@ -117,18 +117,18 @@ def _verdict_lines(run_dir: Path) -> dict[tuple[str, str], dict[str, Any]]:
         try:
             line = json.loads(row)
             pair = (str(line["claim"]), str(line["subject"]))
-            verdict, metrics = line["verdict"], line["metrics"]
-        except (ValueError, TypeError, KeyError) as error:
+            verdict = line["verdict"]
+            line["metrics"] = {str(name): float(number) for name, number in line["metrics"].items()}
+        except (ValueError, TypeError, KeyError, AttributeError) as error:
             raise RecordError(f"{path}: line {number} is no verdict: {error!r}") from None
-        if verdict not in (*RECORDABLE, "not_applicable") or not isinstance(metrics, dict):
+        if verdict not in (*RECORDABLE, "not_applicable"):
             raise RecordError(
                 f"{path}: line {number}: {pair[0]} on {pair[1]}: found {verdict!r}; allowed: {', '.join(RECORDABLE)}. "
                 "A run with a failure can't be recorded"
             )
         if pair in lines:
             raise RecordError(f"{path}: line {number}: {pair[0]} on {pair[1]} stands twice")
-        if not line.get("exploratory"):
-            lines[pair] = line
+        lines[pair] = line
     if not lines:
         raise RecordError(f"{path}: no verdict")
     return lines
@@ -148,8 +148,7 @@ def _check_same_claims(run_dir: Path, ledger: Ledger, claims: set[str]) -> None:
 
 
 def _outcome(line: dict[str, Any], day: datetime.date, run: str) -> Outcome:
-    metrics = {str(name): float(number) for name, number in line["metrics"].items()}
-    return Outcome(verdict=line["verdict"], date=day, metrics=metrics, run=run)
+    return Outcome(verdict=line["verdict"], date=day, metrics=line["metrics"], run=run)
 
 
 def _finish_interrupted(study: Study, ledger: Ledger, lines: dict[tuple[str, str], dict[str, Any]], run: str) -> None:
