@@ -15,9 +15,10 @@ from resolvent.study import Study
 
 CLAIM = """claim: x   # first
 protocol: {a: 1, b: "# no comment"}
-says: >
+says: >   # header
   folded # no comment
   é × text
+
 # alone
 last: 2
 """
@@ -47,7 +48,7 @@ def test_layout_is_free_content_and_comments_are_not(tmp_path: Path) -> None:
 
 def test_comments_inside_scalars_are_no_comments() -> None:
     """A `#` in a quoted or folded text is text."""
-    assert [comment.words for comment in comments_of(CLAIM)] == ["first", "alone"]
+    assert [comment.words for comment in comments_of(CLAIM)] == ["first", "header", "alone"]
 
 
 @given(st.dictionaries(st.text(max_size=3), st.floats(allow_nan=False) | st.integers() | st.booleans() | st.text()))

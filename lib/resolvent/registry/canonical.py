@@ -56,6 +56,8 @@ def comments_of(text: str) -> tuple[Comment, ...]:
     for token in yaml.scan(text, Loader=_Loader):
         if isinstance(token, yaml.ScalarToken):
             start, end = token.start_mark.index, token.end_mark.index
+            if token.style in ("|", ">"):
+                start = text.index("\n", start)  # a comment may follow the indicator
             inside[start:end] = b"\1" * (end - start)
     found: list[Comment] = []
     offset = 0
