@@ -113,7 +113,7 @@ def load_directory(folder: Path, subject: Subject, *, device: str = "cpu", dtype
                 local_files_only=True,
                 output_loading_info=True,
             )
-    except (OSError, ValueError, RuntimeError, KeyError) as error:
+    except Exception as error:  # of transformers, safetensors, pickle and torch, each with kinds of its own
         raise LoadError(f"{name}: the weights in {folder} cannot be loaded: {_first_line(error)}") from None
     _check_weights(info, name)
     model.requires_grad_(False)

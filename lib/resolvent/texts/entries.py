@@ -6,7 +6,7 @@ import re
 import types
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any, TypeVar, get_args
+from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
 
 import msgspec
 
@@ -58,13 +58,10 @@ def typed(value: Any, kind: type[T], *, source: Path | str, where: str) -> T:
         return msgspec.convert(value, kind)
     except msgspec.ValidationError as error:
         message, _, path = str(error).partition(" - at `")
-        path = path.removesuffix("`")
-        allowed = ""
-        if "unknown field" in message or "missing required field" in message:
-            struct = _struct_at(kind, re.findall(r"\.(\w+)", path.removeprefix("key in ")))
-            if struct is not None:
-                allowed = f"; allowed are {', '.join(struct.__struct_fields__)}"
-        raise EntryError(f"{source}: {where}{path.removeprefix('$')}: {message}{allowed}") from None
+        path = path.removesuffix("`").removeprefix("key in ").removeprefix("$")
+        allowed = _allowed(_type_at(kind, re.findall(r"\.(\w+)|(\[)", path)))
+        place = f"{where}{path}".removeprefix(".") or "the whole file"
+        raise EntryError(f"{source}: {place}: {message}{allowed}") from None
 
 
 def exactly_one(entry: msgspec.Struct, names: Sequence[str], *, source: Path | str, where: str) -> str:
@@ -76,10 +73,30 @@ def exactly_one(entry: msgspec.Struct, names: Sequence[str], *, source: Path | s
     return present[0]
 
 
-def _struct_at(kind: Any, path: list[str]) -> type[msgspec.Struct] | None:
-    candidates = get_args(kind) if isinstance(kind, types.UnionType) else (kind,)
-    struct = next((c for c in candidates if isinstance(c, type) and issubclass(c, msgspec.Struct)), None)
-    if struct is None or not path:
-        return struct
-    fields = {field.encode_name: field.type for field in msgspec.structs.fields(struct)}
-    return _struct_at(fields.get(path[0]), path[1:])
+def _allowed(kind: Any) -> str:
+    """What the type admits where that is a short list: the keys of a mapping, the words of an enumeration."""
+    for option in _options(kind):
+        if isinstance(option, type) and issubclass(option, msgspec.Struct):
+            return f"; allowed are {', '.join(option.__struct_fields__)}"
+        if get_origin(option) is Literal:
+            return f"; allowed are {', '.join(str(word) for word in get_args(option))}"
+    return ""
+
+
+def _type_at(kind: Any, path: list[tuple[str, str]]) -> Any:
+    """The type at the path of a msgspec error: a field name, or `[` for an element of a list or mapping."""
+    for name, _ in path:
+        for option in _options(kind):
+            if name and isinstance(option, type) and issubclass(option, msgspec.Struct):
+                kind = {field.encode_name: field.type for field in msgspec.structs.fields(option)}.get(name)
+                break
+            if not name and get_origin(option) in (tuple, dict):
+                kind = get_args(option)[1 if get_origin(option) is dict else 0]
+                break
+        else:
+            return None
+    return kind
+
+
+def _options(kind: Any) -> tuple[Any, ...]:
+    return get_args(kind) if get_origin(kind) in (types.UnionType, Union) else (kind,)
