@@ -383,16 +383,24 @@ def _column(array: np.ndarray) -> pyarrow.Array:
     return pyarrow.Array.from_buffers(pyarrow.from_numpy_dtype(array.dtype), count, [None, plain])
 
 
-def _read_table(file: Path) -> Result:
+def _array(column: pyarrow.ChunkedArray) -> np.ndarray:
+    """The inverse of `_column`, without pandas again (`to_numpy` imports it)."""
     import numpy as np
+    import pyarrow
+
+    if pyarrow.types.is_string(column.type):
+        return np.array(column.to_pylist(), dtype=np.str_)
+    if pyarrow.types.is_boolean(column.type):
+        return np.array(column.to_pylist(), dtype=bool)
+    return np.from_dlpack(column.combine_chunks()).copy()
+
+
+def _read_table(file: Path) -> Result:
     import pyarrow.parquet
 
     # ParquetFile, not read_table: that one loads the whole dataset machinery, and threads.
     table = pyarrow.parquet.ParquetFile(file).read(use_threads=False)
-    arrays = {}
-    for name, column in zip(table.column_names, table.columns, strict=True):
-        array = column.to_numpy()
-        arrays[name] = array.astype(np.str_) if array.dtype == object else array
+    arrays = {name: _array(table.column(name)) for name in table.column_names}
     return Result(arrays, json.loads(table.schema.metadata[b"resolvent"]))
 
 
