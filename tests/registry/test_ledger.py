@@ -217,6 +217,11 @@ def test_every_tampering_is_named(frozen: Study, named: str, tamper: Callable[[S
     assert any(named in problem for problem in Ledger.load(frozen).verify(frozen))
 
 
+def test_the_project_is_as_registered(project: Study) -> None:
+    """The study's own frozen files, and a hash that must never change its meaning."""
+    assert verify(project).problems == ()
+
+
 def test_nothing_is_appended_to_a_broken_chain(frozen: Study) -> None:
     """A new line would lend an edited chain a fresh head."""
     _line_edited(frozen)
