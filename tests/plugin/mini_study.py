@@ -45,11 +45,20 @@ subjects:
 )
 
 CONFTEST = """
+import numpy as np
+import pytest
+
 pytest_plugins = ["resolvent.pytest_plugin"]
 
 
 def pytest_resolvent_views():
     return {"numbers": "fake_evidence:Numbers"}
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_logreport(report):
+    numpy_values = [name for name, value in vars(report).items() if isinstance(value, np.generic | np.ndarray)]
+    assert not numpy_values, f"numpy on a report: {numpy_values}"
 """
 
 # A stage that notes in a file what it computes, and misbehaves where a file tells it to.
@@ -92,14 +101,16 @@ def base(call):
     note(call, "base", "begin")
     misbehave(call, "base")
     note(call, "base", "end")
-    return Result({"x": np.arange(4.0) + call.params["text"]})
+    offset = call.study.root / "offset"
+    return Result({"x": np.arange(4.0) + call.params["text"], "offset": np.full(4, float(offset.read_text() or 0))})
 
 
 def double(call):
     note(call, "double", "begin")
     misbehave(call, "double")
     note(call, "double", "end")
-    return Result({"x": 2 * call.inputs[0].arrays["x"]})
+    given = call.inputs[0].arrays
+    return Result({"x": 2 * given["x"], "offset": given["offset"]})
 
 
 class Numbers:
@@ -114,11 +125,11 @@ class Numbers:
         return made
 
     def __init__(self, subject, subjects, protocol, load):
-        loaded = [load(shard).arrays["x"] for shard in self.shards(subject, subjects, protocol)]
+        loaded = [load(shard).arrays for shard in self.shards(subject, subjects, protocol)]
         if len(loaded) > protocol.get("available_texts", len(loaded)):
             raise TooFewTexts(protocol["available_texts"], len(loaded), "the fake corpus is short")
-        self.x = np.concatenate(loaded)
-        self.value = np.float64(protocol["value"]) + 0.0 * self.x.sum()
+        self.x = np.concatenate([arrays["x"] for arrays in loaded])
+        self.value = np.float64(protocol["value"]) + loaded[0]["offset"].mean()
         self.count = np.int64(protocol.get("count", 5))
 """
 
@@ -195,6 +206,7 @@ class MiniStudy:
         self.write("prereg/subjects.yaml", SUBJECTS)
         self.write("conftest.py", CONFTEST)
         self.write("fake_evidence.py", FAKE_EVIDENCE)
+        self.write("offset", "0")
         addopts = '["--dist=worksteal", "--disable-plugin-autoload", "-p", "xdist", "-ra"]'
         self.write("pyproject.toml", f'[tool.pytest.ini_options]\ntestpaths = ["claims"]\naddopts = {addopts}\n')
         self.write(".fetched/texts/words/words.txt", "")
@@ -256,7 +268,7 @@ class MiniStudy:
     def start(self, *args: str) -> subprocess.Popen[str]:
         environment = {key: value for key, value in os.environ.items() if not key.startswith(("PYTEST_", "RESOLVENT_"))}
         return subprocess.Popen(
-            [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *args],
+            [sys.executable, "-m", "pytest", *args],
             cwd=self.root,
             env={**environment, "OMP_NUM_THREADS": "1", "COLUMNS": "160"},
             stdout=subprocess.PIPE,
@@ -265,7 +277,6 @@ class MiniStudy:
         )
 
     def run(self, *args: str) -> Finished:
-        # Two runs within a second would share nothing but the name's stem; still, keep `latest` unambiguous.
         process = self.start(*args)
         output, _ = process.communicate(timeout=120)
         return Finished(process.returncode, output, self.root)

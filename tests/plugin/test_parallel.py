@@ -1,0 +1,89 @@
+"""Workers: equal verdicts, dead ones replaced, nothing complete computed twice."""
+
+import os
+import signal
+from collections import Counter
+
+
+def claims(study):
+    study.claim("good", value=0.9, texts=4)
+    study.claim("bad", value=0.1, texts=3)
+    study.claim("poor", count=0)
+    study.register()
+
+
+def test_any_number_of_workers_gives_the_same_file(study):
+    """A verdict that depended on the number of processes would be no measurement."""
+    claims(study)
+    alone = study.run("claims")
+    together = study.run("-n", "2", "--evidence-dir=other")
+    assert (alone.code, together.code) == (1, 1), together.output
+    assert together.verdict_text == alone.verdict_text != ""  # `latest` moved on: both were read before
+    assert Counter(study.computed()).most_common(1)[0][1] == 2  # once in each store
+    assert len(together.provenance["evidence"]["computed"]) == 16
+
+
+def test_killed_workers_are_replaced(study):
+    """kill -9 loses the shard in flight, and nothing else; the verdicts are those of an undisturbed run."""
+    claims(study)
+    undisturbed = study.run("claims", "--evidence-dir=undisturbed").verdict_text
+    (study.root / "computed.log").unlink()
+    for shard in ("base-ada-1", "double-bell-2"):
+        study.order(shard, "die-once")
+    run = study.run("-n", "2")
+    assert run.output.count("replacing crashed worker") == 2, run.output
+    assert run.verdict_text == undisturbed
+    assert run.code == 1  # `bad` is refuted and not recorded
+    assert "crashed while running" not in run.output.partition("short test summary")[2]
+    assert Counter(study.computed()).most_common(1)[0][1] == 1
+    assert run.provenance["incomplete"] == []
+
+
+def test_a_shard_that_kills_every_worker_fails_and_the_rest_goes_on(study):
+    """Putting it back for ever would never end."""
+    study.claim("good", texts=1)
+    study.register()
+    study.order("double-ada-0", "kill")
+    run = study.run("-n", "2")
+    assert run.code == 1
+    assert run.words == {"good[bell]": "SUPPORTED"}
+    assert "crashed while running" in run.output
+
+
+def test_a_killed_run_leaves_its_verdicts_and_the_next_goes_on(study):
+    """The prefix of verdicts.jsonl is readable, complete shards are kept."""
+    claims(study)
+    study.order("double-bell-3", "slow", "60")
+    process = study.start("-n", "2")
+    study.wait_for("begin", "double[bell/3]")
+    study.wait_for("end", "double[ada/3]")
+    os.kill(process.pid, signal.SIGKILL)
+    process.communicate(timeout=60)
+    before = Counter(study.computed())
+    study.countermand("double-bell-3", "slow")
+    run = study.run("claims")
+    assert run.code == 1
+    assert len(run.verdicts) == 6
+    after = Counter(study.computed())
+    assert after.most_common(1)[0][1] == 1
+    assert set(before) < set(after)
+
+
+def test_a_failing_shard_fails_its_claims_and_lf_goes_on(study):
+    """One traceback where it failed; its claims name it; --lf repeats shard and claims only."""
+    study.claim("good", texts=1)
+    study.claim("other", texts=1, file="test_other.py")
+    study.register()
+    study.order("double-ada-0", "fail")
+    run = study.run("-n", "2")
+    assert run.code == 1
+    assert "the fake stage was told to fail" in run.output
+    assert set(run.words) == {"good[bell]", "other[bell]"}
+    assert study.computed("begin").count("double[ada/0]") == 1
+    study.countermand("double-ada-0", "fail")
+    again = study.run("--lf")
+    assert again.code == 0, again.output
+    assert "3 passed" in again.output
+    assert set(again.words) == {"good[ada]", "other[ada]"}
+    assert again.provenance["partial"]
+    assert study.run("--lf").code == 0  # nothing is left of the failure
