@@ -40,7 +40,7 @@ def _mapping(loader: Any, node: yaml.MappingNode) -> dict[Any, Any]:
 
 
 def _string(loader: Any, node: yaml.ScalarNode) -> str:
-    if node.style is None and _LOOKS_LIKE_A_NUMBER.match(node.value):
+    if not node.style and _LOOKS_LIKE_A_NUMBER.match(node.value):
         raise YamlError(
             f"line {node.start_mark.line + 1}: '{node.value}' is a string to YAML, not a number; "
             "write a point and a signed exponent (1.0e-3), or quote it"
