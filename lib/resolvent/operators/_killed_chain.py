@@ -1,10 +1,9 @@
 """The killed chain of a causal stochastic matrix and the few products its powers need (private, numba).
 
-B = A[1:, 1:] is the chain killed when it jumps to BOS; N = [[0, 0], [B·1, B]] has the 2-norms of A_dev, also for all powers.
-Every array of a chain has m = n − 1 states; matrices are C-contiguous, lower triangular, with zeros above the diagonal.
+B = A[1:, 1:] is the chain killed when it jumps to BOS; N = [[0, 0], [B·1, B]] has the 2-norms of A_dev, also for all
+powers. Every array of a chain has m = n − 1 states; matrices are C-contiguous, lower triangular, with zeros above the
+diagonal.
 """
-
-from __future__ import annotations
 
 import math
 
@@ -162,11 +161,12 @@ def length(x: ndarray) -> float:
 
 @njit(cache=True, nogil=True)
 def extended_norm(factors: list[ndarray], x: ndarray, u: ndarray, accuracy: float = NORM_ACCURACY) -> float:
-    """‖[x, M]‖₂ for M = factors[0] · factors[1] ⋯ ≥ 0 with x ≥ M·1; u is overwritten by the top left vector, of length 1.
+    """‖[x, M]‖₂ for M = factors[0] · factors[1] ⋯ ≥ 0 with x ≥ M·1; u is overwritten by the top left unit vector.
 
-    Power iteration on G = xxᵀ + MMᵀ cannot stall. Let σ = ‖M‖ and u its top left vector: x ≥ M·1 ≥ M v = σ u, so λ₁(G) ≥ 2σ² ≥ 2 λ₂(G);
-    and ‖x‖² ≥ λ₁/2, so the angle between x and the top vector is at most 45°. From x the Rayleigh quotient is within 4^-j after j steps.
-    The result is a lower bound, within `accuracy` (u: within its square root); entries of x should lie well inside the float range.
+    Power iteration on G = xxᵀ + MMᵀ cannot stall. Let σ = ‖M‖ and u its top left vector: x ≥ M·1 ≥ M v = σ u, so λ₁(G)
+    ≥ 2σ² ≥ 2 λ₂(G); and ‖x‖² ≥ λ₁/2, so the angle between x and the top vector is at most 45°. From x the Rayleigh
+    quotient is within 4^-j after j steps. The result is a lower bound, within `accuracy` (u: within its square root);
+    entries of x should lie well inside the float range.
     """
     m = x.size
     size = length(x)
@@ -279,7 +279,7 @@ def power(moves: ndarray, k: int) -> tuple[ndarray, int]:
     for i in range(m):
         for j in range(i + 1):
             result[i, j] = math.ldexp(result[i, j], max(scale[i] - top, -4000))
-    return result, top
+    return result, int(top)
 
 
 @njit(cache=True, nogil=True)

@@ -1,10 +1,9 @@
 """How far A_dev is from normal: Henrici's departure and the condition number of its eigenvectors.
 
-A_dev is triangular, so both eigenvector matrices come from recurrences with unit diagonal: V of the right ones column by column, W = V^{-1} of the left
-ones row by row. Each column of V and row of W carries an exponent of two, so κ is right far beyond 1e308, where an SVD of V stalls at 1e18.
+A_dev is triangular, so both eigenvector matrices come from recurrences with unit diagonal: V of the right ones column
+by column, W = V^{-1} of the left ones row by row. Each column of V and row of W carries an exponent of two, so κ is
+right far beyond 1e308, where an SVD of V stalls at 1e18.
 """
-
-from __future__ import annotations
 
 import math
 
@@ -16,7 +15,8 @@ from numpy import ndarray
 from resolvent.operators import _killed_chain as chain
 from resolvent.operators.causal import check_causal_stochastic
 
-# A numerator of the recurrence at a repeated eigenvalue is zero when it is within this many ulps, per term, of the sum of its terms' sizes.
+# A numerator of the recurrence at a repeated eigenvalue is zero when it is within this many ulps, per term, of the sum
+# of its terms' sizes.
 ZERO_ULPS = 8.0 * 2.0**-52
 # Entries beyond this are scaled down, the exponent carried.
 LARGE_EXPONENT = 400
@@ -62,7 +62,9 @@ def _scale_column_down(matrix: ndarray, column: int, exponent: int) -> None:
 def _right_vectors(
     strict: ndarray, values: ndarray, leaks: ndarray, scale: ndarray, repeated: ndarray
 ) -> tuple[ndarray, bool]:
-    """V of N, column j to be multiplied by 2^scale_j, and whether N can be diagonalised; repeated_ij says λ_i = λ_j, i > j.
+    """V of N, column j to be multiplied by 2^scale_j, and whether N can be diagonalised.
+
+    `repeated` (i, j), i > j, receives whether λ_i = λ_j.
 
     The vector of eigenvalue 0 that begins at BOS is known, D·1 = (1, −1, …, −1), because A_dev·1 = 0.
     """
@@ -179,7 +181,7 @@ def _largest_singular_value(lower: ndarray) -> float:
 
 @njit(cache=True, nogil=True)
 def _orthonormalise(vectors: ndarray, inverse: ndarray, exponents: ndarray, repeated: ndarray) -> None:
-    """Unit eigenvectors of one eigenvalue become an orthonormal basis of its eigenspace; the rows of the inverse follow."""
+    """Unit eigenvectors of one eigenvalue become an orthonormal basis of its eigenspace; the inverse follows."""
     n = exponents.size
     done = np.zeros(n, dtype=np.bool_)
     for first in range(n):
@@ -273,9 +275,10 @@ def departure_kernel(a: ndarray) -> float:
 
 
 def departure(A: Float[ndarray, "n n"]) -> float:
-    """Henrici's departure from normality of A_dev, (‖A_dev‖_F² − Σ|λ|²)^{1/2}: the Frobenius norm of its strict triangle.
+    """Henrici's departure of A_dev from normality: the Frobenius norm of its strict triangle.
 
-    One causal stochastic matrix. Raises `CausalStochasticError`. Source: Trefethen & Embree, Spectra and Pseudospectra, §48.
+    (‖A_dev‖_F² − Σ|λ|²)^{1/2}. One causal stochastic matrix. Raises `CausalStochasticError`. Source: Trefethen &
+    Embree, Spectra and Pseudospectra, §48.
     """
     return float(departure_kernel(check_causal_stochastic(A)))
 
@@ -283,7 +286,8 @@ def departure(A: Float[ndarray, "n n"]) -> float:
 def log10_condition(A: Float[ndarray, "n n"]) -> float:
     """log10 κ₂(V) of the unit eigenvectors V of A_dev, without a cap; right to about 1e-7 of κ.
 
-    One causal stochastic matrix. A repeated eigenvalue with a full eigenspace enters with an orthonormal basis of it; `inf` where an eigenvalue is
-    defective. Raises `CausalStochasticError`. Source: transient-reserves §4; recurrences of Golub & Van Loan §7.6.4.
+    One causal stochastic matrix. A repeated eigenvalue with a full eigenspace enters with an orthonormal basis of it;
+    `inf` where an eigenvalue is defective. Raises `CausalStochasticError`. Source: transient-reserves §4; recurrences
+    of Golub & Van Loan §7.6.4.
     """
     return float(log10_condition_kernel(check_causal_stochastic(A)))

@@ -1,7 +1,5 @@
 """The dominant transient mode: the direction a power of A_dev reads and the one it writes, most amplified of all."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
@@ -43,10 +41,10 @@ def dominant_mode_kernel(a: ndarray, k: int) -> tuple[ndarray, ndarray, float]:
 def dominant_mode(A: Float[ndarray, "n n"], k: float) -> tuple[Float[ndarray, "n"], Float[ndarray, "n"], float]:
     """The top singular triple of A_dev^k: u (writes), v (reads), both of length 1, and sigma = ‖A_dev^k‖₂.
 
-    One causal stochastic matrix; k is a whole number of at least 1 or infinite, as `transient_supremum` gives it. The sign is fixed by u ≥ 0; then
-    v_0 ≤ 0 ≤ the rest. The triple is unique, because the second singular value is at most 1/√2 of the first. Where the power is exactly 0, u, v and
-    sigma are 0; where sigma is below the float range it is 0 with a valid u and v.
-    Raises `CausalStochasticError` and `PowerError`.
+    One causal stochastic matrix; k is a whole number of at least 1 or infinite, as `transient_supremum` gives it. The
+    sign is fixed by u ≥ 0; then v_0 ≤ 0 ≤ the rest. The triple is unique, because the second singular value is at most
+    1/√2 of the first. Where the power is exactly 0, u, v and sigma are 0; where sigma is below the float range it is 0
+    with a valid u and v. Raises `CausalStochasticError` and `PowerError`.
     """
     if not (k == math.inf or (k >= 1 and k == math.floor(k) and k < 2**62)):
         raise PowerError(f"a power is a whole number of at least 1, or infinite, not {k!r}")

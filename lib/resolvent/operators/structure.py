@@ -1,7 +1,5 @@
 """Structural covariates of an attention matrix: where its mass lies, row entropies, Dobrushin's coefficient."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np
@@ -68,8 +66,8 @@ def structure_kernel(a: ndarray) -> tuple[float, float, float, float, float, flo
 def structure(A: Float[ndarray, "... n n"]) -> Structure:
     """The structural covariates of a stack of causal stochastic matrices.
 
-    0 log 0 = 0. Raises `CausalStochasticError`. Source: transient-reserves §4; Dobrushin's coefficient from column 0 alone
-    (ours): rows i and j share at least min(a_i0, a_j0), and row 0 = e0 shares exactly a_i0 with row i.
+    0 log 0 = 0. Raises `CausalStochasticError`. Source: transient-reserves §4; Dobrushin's coefficient from column 0
+    alone (ours): rows i and j share at least min(a_i0, a_j0), and row 0 = e0 shares exactly a_i0 with row i.
     """
     checked = check_causal_stochastic(A)
     stack = checked.shape[:-2]
@@ -77,5 +75,5 @@ def structure(A: Float[ndarray, "... n n"]) -> Structure:
     values = np.empty((7, flat.shape[0]))
     for index in range(flat.shape[0]):
         values[:, index] = structure_kernel(flat[index])
-    columns = [column.reshape(stack) for column in values]
-    return Structure(*columns[:6], absorbing_rows=columns[6].astype(np.int64))
+    bos, diagonal, previous, entropy, normalised, dobrushin, absorbing = (column.reshape(stack) for column in values)
+    return Structure(bos, diagonal, previous, entropy, normalised, dobrushin, absorbing.astype(np.int64))

@@ -1,17 +1,16 @@
 """Transient growth of A_dev: its largest power norm, single power norms, and survival.
 
-All of them are read off the killed chain: ‖A_dev^k‖ = ‖[B^k·1, B^k]‖, and what follows uses x_k = B^k·1 (never increasing in k), s_k = ‖x_k‖ and the
-hitting probabilities H. The supremum is searched in three stages; each prunes powers by bounds that hold for *all* powers of a range:
+All of them are read off the killed chain: ‖A_dev^k‖ = ‖[B^k·1, B^k]‖, and what follows uses x_k = B^k·1 (never
+increasing in k), s_k = ‖x_k‖ and the hitting probabilities H. The supremum is searched in three stages; each prunes
+powers by bounds that hold for *all* powers of a range:
 
 1. vectors: x_k and 1ᵀB^k by matrix–vector products. Settles most trained heads in a few steps.
 2. squares B^(2^i), until a bound for all later powers falls below the largest norm found.
-3. branch and bound between squares. Over [k, k+d] a norm is at most the larger of its two ends plus d²/8 times the largest second difference, and
-   every second difference there is N^k (N−I)² times a power, whose Frobenius norm is at most √2 times the norm of the row sums of |B^k (I−B)²|.
+3. branch and bound between squares. Over [k, k+d] a norm is at most the larger of its two ends plus d²/8 times the
+   largest second difference; every second difference there is N^k (N−I)² times a power, whose Frobenius norm is at
+   most √2 times the norm of the row sums of |B^k (I−B)²|.
 """
 
-from __future__ import annotations
-
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -123,7 +122,7 @@ def _norm_of_product(factors: list[ndarray], u: ndarray) -> float:
 
 @njit(cache=True, nogil=True)
 def _tail_bound(factors: list[ndarray], exits: ndarray, x: ndarray, wanted: float) -> float:
-    """Upper bound on ‖[x, B^m H]‖ ≥ sup_{k≥m} ‖N^k‖, by Collatz–Wielandt on the left; stops once it is ≤ wanted or can never be."""
+    """Upper bound on ‖[x, B^m H]‖ ≥ sup_{k≥m} ‖N^k‖, by Collatz–Wielandt; stops once it is ≤ wanted or cannot be."""
     m = x.size
     u = x.copy()
     back = np.empty(m)
@@ -231,8 +230,8 @@ def _climb(
 def transient_kernel(a: ndarray, growth_ratio: float) -> tuple[float, float, float]:
     """lower, upper, k_sup of one matrix.
 
-    With growth_ratio > 0 it runs only as far as needed to decide whether k_sup ≥ 2 and the supremum is at least growth_ratio · ‖A_dev‖; k_sup is then
-    infinite for yes and 1 for no.
+    With growth_ratio > 0 it runs only as far as needed to decide whether k_sup ≥ 2 and the supremum is at least
+    growth_ratio · ‖A_dev‖; k_sup is then infinite for yes and 1 for no.
     """
     m = a.shape[0] - 1
     if m == 0:
@@ -261,7 +260,7 @@ def transient_kernel(a: ndarray, growth_ratio: float) -> tuple[float, float, flo
     factors = [moves]
     settled = False
     vector_powers = 2**VECTOR_SQUARES
-    for k in range(2, vector_powers + 1):
+    for step in range(2, vector_powers + 1):
         chain.times(moves, x, spare)
         x, spare = spare, x
         s = chain.length(x)
@@ -280,16 +279,16 @@ def transient_kernel(a: ndarray, growth_ratio: float) -> tuple[float, float, flo
             settled = True
             break
         factors.append(moves)
-        if k == vector_powers:
+        if step == vector_powers:
             break
-        if k == 2 or k == 4:
+        if step == 2 or step == 4:
             bound = _tail_bound(factors, exits, x, closed)
             if bound <= closed:
                 settled = True
                 break
         if np.sqrt(s * s + x.max() * columns.max()) > closed:
             norm = chain.extended_norm(factors, x, u)
-            powers.append(float(k))
+            powers.append(float(step))
             norms.append(norm)
             best = max(best, norm)
             upper = max(upper, norm * (1.0 + chain.NORM_ACCURACY))
@@ -385,7 +384,8 @@ def transient_kernel(a: ndarray, growth_ratio: float) -> tuple[float, float, flo
             depth += 1
             if len(slots) == depth:
                 slots.append(np.empty((m, m)))
-            # the left half, finished before the right one, reads the same slot as its parent and writes only deeper ones
+            # the left half, finished before the right one, reads the same slot as its parent and writes only deeper
+            # ones
             middle = slots[depth]
             chain.product(slots[slot], squares[level], middle)
             chain.row_sums(middle, x)
@@ -523,7 +523,10 @@ def operator_norm(A: Float[ndarray, "n n"]) -> float:
 
 
 def spectral_radius(A: Float[ndarray, "n n"]) -> float:
-    """ρ(A_dev) of one causal stochastic matrix: its largest diagonal entry but the first. Raises `CausalStochasticError`."""
+    """ρ(A_dev) of one causal stochastic matrix: the largest diagonal entry but the first.
+
+    Raises `CausalStochasticError`.
+    """
     return float(spectral_radius_kernel(check_causal_stochastic(A)))
 
 
