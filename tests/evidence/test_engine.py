@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import sys
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import numpy as np
@@ -272,6 +274,34 @@ def test_compute_is_one_attempt(tmp_path: Path) -> None:
         assert not engine.compute(numbers("a"))
     assert engine.compute(numbers("a"))
     assert not engine.compute(numbers("a"))
+
+
+def test_completeness_is_asked_again_under_the_lock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Between the first look and the lock its last holder may have finished."""
+    slower, faster = build_engine(tmp_path), build_engine(tmp_path)
+    lock = slower.store.lock
+
+    def late(key: str) -> AbstractContextManager[bool]:
+        faster.require([numbers("a")])
+        return lock(key)
+
+    monkeypatch.setattr(slower.store, "lock", late)
+    assert not slower.compute(numbers("a"))
+    assert names(tmp_path) == ["a"]
+
+
+def test_whoever_waits_learns_of_the_failure(tmp_path: Path) -> None:
+    """A claim that waits for a shard in progress elsewhere must not wait for ever, nor run the broken stage again."""
+    engine = build_engine(tmp_path)
+    shard, key = numbers("a"), engine.key(numbers("a"))
+    with engine.store.lock(key), ThreadPoolExecutor() as pool:
+        waiting = pool.submit(build_engine(tmp_path).require, [total(shard)])
+        with pytest.raises(TimeoutError):
+            waiting.result(timeout=0.2)
+        engine.store.write_failure("run", key, shard, "ValueError: elsewhere")
+        with pytest.raises(ShardFailed, match="ValueError: elsewhere"):
+            waiting.result(timeout=30)
+    assert calls(tmp_path) == []
 
 
 def test_without_a_slot_a_model_is_not_loaded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from evidence_builders import build_study, build_subjects
 
+from resolvent.errors import ResolventError
 from resolvent.evidence import slots
 from resolvent.evidence.slots import MEBIBYTE, OVERHEAD_BYTES, UNKNOWN_WEIGHTS_BYTES, footprint_bytes, try_slot
 
@@ -88,6 +89,13 @@ def test_footprint_comes_from_the_weights(tmp_path: Path) -> None:
     (toy.folder(study) / "tokenizer.json").write_bytes(bytes(5000))
     assert footprint_bytes(study, toy, {}) == 2000 + OVERHEAD_BYTES
     assert footprint_bytes(study, toy, {"footprint_bytes": 5}) == 5
+
+
+def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+    """The user must learn which variable to set."""
+    (tmp_path / "file").write_text("")
+    with pytest.raises(ResolventError, match="set TMPDIR"), try_slot(1, folder=tmp_path / "file" / "slots"):
+        pass
 
 
 def test_available_memory_is_positive() -> None:

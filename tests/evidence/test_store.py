@@ -107,6 +107,13 @@ def test_ragged_tables_are_refused(tmp_path: Path, columns: dict[str, np.ndarray
         write(Store(tmp_path), TABLE, Result(columns))
 
 
+@pytest.mark.parametrize("values", [np.zeros(2, dtype=complex), np.array(["a", None])])
+def test_types_without_a_column_are_refused(tmp_path: Path, values: np.ndarray) -> None:
+    """Objects and complex numbers have no one form in a table."""
+    with pytest.raises(ValueError, match=r"column values is of type (complex128|object)"):
+        write(Store(tmp_path), TABLE, Result({"values": values}))
+
+
 def test_sidecar_says_what_the_shard_is(tmp_path: Path) -> None:
     """Plan, progress and inventory read sidecars alone."""
     store = Store(tmp_path)

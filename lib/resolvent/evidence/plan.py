@@ -153,28 +153,32 @@ def progress(store: Store, work: Mapping[str, tuple[int, float]], elapsed: float
 
 @dataclass(frozen=True)
 class _Rate:
-    """Means over the shards of one stage and version in the store, each from those that have or lack matrices."""
+    """Means over shards in the store: of those that analyse matrices, and of those that don't."""
 
     a_matrix: Cost | None
     a_shard: Cost | None
 
 
-def _rates(store: Store) -> dict[tuple[str, int], _Rate]:
-    sums: dict[tuple[str, int, bool], list[float]] = {}
+def _rates(store: Store) -> dict[tuple[str, int, str | None], _Rate]:
+    """By stage, version and subject; subject None: over all subjects."""
+    sums: dict[tuple[str, int, str | None], dict[bool, list[float]]] = {}
     for entry in store.entries():
-        total = sums.setdefault((entry.stage, entry.version, entry.matrices > 0), [0.0, 0.0, 0.0])
-        total[0] += entry.matrices or 1
-        total[1] += entry.seconds
-        total[2] += entry.bytes
-    means = {which: Cost(seconds / count, size / count) for which, (count, seconds, size) in sums.items()}
-    return {
-        (stage, version): _Rate(means.get((stage, version, True)), means.get((stage, version, False)))
-        for stage, version, _ in sums
+        for subject in (entry.subject, None):
+            total = sums.setdefault((entry.stage, entry.version, subject), {}).setdefault(entry.matrices > 0, [0, 0, 0])
+            total[0] += entry.matrices or 1
+            total[1] += entry.seconds
+            total[2] += entry.bytes
+    means = {
+        which: {of: Cost(seconds / count, size / count) for of, (count, seconds, size) in totals.items()}
+        for which, totals in sums.items()
     }
+    return {which: _Rate(of.get(True), of.get(False)) for which, of in means.items()}
 
 
-def _cost(shard: Shard, rates: Mapping[tuple[str, int], _Rate]) -> Cost:
-    rate = rates.get((shard.stage.name, shard.stage.version)) or _default(shard.stage)
+def _cost(shard: Shard, rates: Mapping[tuple[str, int, str | None], _Rate]) -> Cost:
+    stage = shard.stage
+    known = (rates.get((stage.name, stage.version, subject)) for subject in (shard.subject, None))
+    rate = next((rate for rate in known if rate), None) or _default(stage)
     if shard.matrices:
         unit = rate.a_matrix or Cost(SECONDS_A_MATRIX, BYTES_A_MATRIX)
         return Cost(unit.seconds * shard.matrices, unit.bytes * shard.matrices)

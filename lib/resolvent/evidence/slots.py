@@ -15,6 +15,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from resolvent.errors import ResolventError
 from resolvent.evidence.locks import try_lock
 
 if TYPE_CHECKING:
@@ -36,9 +37,19 @@ _WEIGHT_SUFFIXES = (".safetensors", ".bin")
 
 @contextmanager
 def try_slot(footprint: int, *, folder: Path | None = None) -> Iterator[bool]:
-    """True while a slot for `footprint` bytes is held here; False, at once, where there is none."""
+    """True while a slot for `footprint` bytes is held here; False, at once, where there is none.
+
+    Raises ResolventError where the folder of slots can't be written.
+    """
+    folder = folder or _machine_folder()
     with ExitStack() as stack:
-        admitted = _admitted(footprint, folder or _machine_folder(), stack)
+        try:
+            admitted = _admitted(footprint, folder, stack)
+        except OSError as error:
+            reason = error.strerror or str(error)
+            raise ResolventError(
+                f"{folder}: can't keep memory slots ({reason}); set TMPDIR to a folder that can be written"
+            ) from error
         if not admitted:
             stack.close()
         yield admitted

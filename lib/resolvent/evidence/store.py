@@ -39,6 +39,8 @@ SUFFIXES = {"table": ".parquet", "arrays": ".safetensors"}
 SIDECAR = ".json"
 TEMPORARY = ".tmp"
 DAMAGED = ".damaged"
+# numpy's letters: truth values, signed and unsigned integers, real numbers, words
+_COLUMN_KINDS = "biufU"
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _READ_ONLY = (errno.EROFS, errno.EACCES, errno.EPERM)
 
@@ -354,6 +356,9 @@ def _table_bytes(result: Result, shard: Shard) -> bytes:
     import pyarrow
     import pyarrow.parquet
 
+    for name, array in result.arrays.items():
+        if array.dtype.kind not in _COLUMN_KINDS:
+            raise ValueError(f"{shard.id}: column {name} is of type {array.dtype}; numbers, truth values or words only")
     lengths = {name: array.shape for name, array in result.arrays.items()}
     if any(len(shape) != 1 for shape in lengths.values()) or len(set(lengths.values())) > 1:
         raise ValueError(f"{shard.id}: the columns of a table have one axis of one length each, not {lengths}")
@@ -399,7 +404,8 @@ def _read_table(file: Path) -> Result:
     import pyarrow.parquet
 
     # ParquetFile, not read_table: that one loads the whole dataset machinery, and threads.
-    table = pyarrow.parquet.ParquetFile(file).read(use_threads=False)
+    with pyarrow.parquet.ParquetFile(file) as handle:
+        table = handle.read(use_threads=False)
     arrays = {name: _array(table.column(name)) for name in table.column_names}
     return Result(arrays, json.loads(table.schema.metadata[b"resolvent"]))
 
