@@ -9,7 +9,9 @@ Everything here is loaded on first use, so importing this package costs nothing.
 `kreiss`.
 """
 
+import sys
 from importlib import import_module
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -36,7 +38,13 @@ if TYPE_CHECKING:
         pseudospectrum,
     )
     from resolvent.operators.kreiss import KreissConstant, kreiss_constant, raw_kreiss_constant
-    from resolvent.operators.nulls import bos_preserving, dirichlet, head_permutation, layer_permutation, row_permutation
+    from resolvent.operators.nulls import (
+        bos_preserving,
+        dirichlet,
+        head_permutation,
+        layer_permutation,
+        row_permutation,
+    )
     from resolvent.operators.pseudospectral_radius import pseudospectral_radius
     from resolvent.operators.structure import structure
     from resolvent.operators.transient import (
@@ -129,15 +137,21 @@ _MODULE_OF = {
 }
 
 
-def __getattr__(name: str) -> Any:
-    """Load the module that holds a public name on its first use (PEP 562).
+class _Face(ModuleType):
+    """This package, except that the import system can't put a submodule where its function of the same name belongs."""
 
-    A function that shares its module's name (`battery`) wins over the module: `import_module` binds the submodule on
-    this package, and the line after it puts the function in its place.
-    """
-    module = _MODULE_OF.get(name)
-    if module is None:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(f"{__name__}.{module}"), name)
-    globals()[name] = value
-    return value
+    def __getattr__(self, name: str) -> Any:
+        module = _MODULE_OF.get(name)
+        if module is None:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        value = getattr(import_module(f"{__name__}.{module}"), name)
+        super().__setattr__(name, value)
+        return value
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if isinstance(value, ModuleType) and _MODULE_OF.get(name) == name:
+            value = getattr(value, name)
+        super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Face

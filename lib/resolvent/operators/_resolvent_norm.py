@@ -1,0 +1,175 @@
+"""Compiled bounds on ‖(rI − N)^{-1}‖₂ at one r, and on (r − 1)‖(rI − N)^{-1}‖₂ over an interval of r.
+
+All iterations are power iterations with S ≥ 0 on SᵀS: the Rayleigh quotient of a positive vector is a lower bound on
+the largest eigenvalue and Collatz–Wielandt, max_i (SᵀS v)_i / v_i, an upper bound, so both ends of every value here are
+proved up to rounding (a few n ulps, because no solve cancels).
+"""
+
+import math
+
+import numba
+import numpy as np
+
+from resolvent.operators._triangular import REORDER, shifted_diagonal, solve, solve_transposed
+
+# A positive vector may be raised anywhere and Collatz–Wielandt still bounds; this keeps its quotients defined.
+SMALLEST_ENTRY = 1e-290
+MOST_ITERATIONS = 400
+
+
+@numba.njit(cache=True, nogil=True, fastmath=REORDER)
+def _dot(a, b):
+    s = 0.0
+    for i in range(a.size):
+        s += a[i] * b[i]
+    return s
+
+
+@numba.njit(cache=True, nogil=True)
+def _largest_quotient(z, v):
+    largest = 0.0
+    for i in range(z.size):
+        if z[i] > largest * v[i]:
+            largest = z[i] / v[i]
+    return largest
+
+
+@numba.njit(cache=True, nogil=True)
+def _take(z, norm, v):
+    """v = z / norm, entries kept positive."""
+    for i in range(z.size):
+        v[i] = max(z[i] / norm, SMALLEST_ENTRY)
+
+
+@numba.njit(cache=True, nogil=True)
+def scaled_resolvent_norm(chain, leak, x, scale, gap, low_enough, v, u, z, inverse):
+    """Bounds on log(scale · ‖((1 + x)I − N)^{-1}‖): (lower, upper, uᵀv, iterations).
+
+    `v` holds a positive start and receives the right singular vector, `u` the left one; z and inverse are work space.
+    Stops when upper − lower ≤ gap, or when upper is below `low_enough` by ten times their difference. If the norm
+    overflows, lower is inf (and v is left as it was).
+    """
+    n = leak.size
+    shifted_diagonal(leak, x, inverse)
+    lower = -np.inf
+    upper = np.inf
+    alignment = 0.0
+    size = math.sqrt(_dot(v, v))
+    for i in range(n):
+        v[i] /= size
+    for iteration in range(1, MOST_ITERATIONS + 1):
+        solve(chain, inverse, v, u)
+        for i in range(n):
+            u[i] *= scale
+            z[i] = u[i]
+        length = math.sqrt(_dot(u, u))
+        solve_transposed(chain, inverse, z)
+        for i in range(n):
+            z[i] *= scale
+        norm = math.sqrt(_dot(z, z))
+        if not (length > 0.0 and norm > 0.0 and math.isfinite(norm) and math.isfinite(length)):
+            return np.inf, np.inf, 0.0, iteration
+        alignment = _dot(u, v) / length
+        lower = math.log(norm / length)
+        upper = min(upper, 0.5 * math.log(_largest_quotient(z, v)))
+        _take(z, norm, v)
+        difference = upper - lower
+        if difference <= gap or upper + 10.0 * difference <= low_enough:
+            break
+    for i in range(n):
+        u[i] /= length
+    return lower, max(upper, lower), alignment, iteration
+
+
+@numba.njit(cache=True, nogil=True)
+def interval_bound(chain, leak, x1, x2, enough, v, u, z, inverse, weight, border):
+    """An upper bound on log((r − 1)‖(rI − N)^{-1}‖) for all r − 1 in [x1, x2], x1 > 0: (bound, iterations).
+
+    With G = (rI − B)^{-1}, G_ab = H_ab G_bb: the discounted hitting probability H falls with x and
+    x G_bb = x / (x + c_b) rises, so x G_ab ≤ H_ab(x1) x2 / (x2 + c_b). The survival column x G 1 rises too.
+    Tight where S = x G hardly depends on x (plateaus); first order in the width elsewhere.
+    Stops early once the bound is at most `enough` or provably cannot get there.
+    """
+    n = leak.size
+    shifted_diagonal(leak, x2, inverse)
+    for i in range(n):
+        border[i] = 1.0
+    border[0] = 0.0
+    solve(chain, inverse, border, border)
+    least = x1 / (1.0 + x1)
+    for i in range(n):
+        border[i] = max(x2 * border[i] - least, 0.0)
+        weight[i] = x2 / (x2 + leak[i]) * (x1 + leak[i])
+    border[0] = x2 / (1.0 + x2)
+    weight[0] = 0.0
+    shifted_diagonal(leak, x1, inverse)
+    size = math.sqrt(_dot(v, v))
+    for i in range(n):
+        v[i] /= size
+    upper = np.inf
+    for iteration in range(1, MOST_ITERATIONS + 1):
+        for i in range(n):
+            u[i] = weight[i] * v[i]
+        solve(chain, inverse, u, u)
+        first = v[0]
+        for i in range(n):
+            u[i] += border[i] * first
+            z[i] = u[i]
+        length = math.sqrt(_dot(u, u))
+        first = _dot(border, u)
+        z[0] = 0.0
+        solve_transposed(chain, inverse, z)
+        for i in range(n):
+            z[i] *= weight[i]
+        z[0] = first
+        norm = math.sqrt(_dot(z, z))
+        if not (length > 0.0 and norm > 0.0 and math.isfinite(norm) and math.isfinite(length)):
+            return np.inf, iteration
+        lower = math.log(norm / length)
+        upper = min(upper, 0.5 * math.log(_largest_quotient(z, v)))
+        if upper <= enough or lower > enough or upper - lower <= 1e-9:
+            break
+        _take(z, norm, v)
+    return upper, iteration
+
+
+@numba.njit(cache=True, nogil=True, fastmath=REORDER)
+def numerical_abscissa(chain, decided_below, v, u):
+    """Bounds (lower, upper) on ω = λ_max((N + Nᵀ)/2), to 1e-3, or only until upper ≤ decided_below is decided.
+
+    Collatz–Wielandt and Rayleigh again; ½ is added to the diagonal because the spectrum of a non-negative symmetric
+    matrix may be symmetric about 0, where power iteration would oscillate.
+    """
+    n = v.size
+    lower = 0.0
+    upper = np.inf
+    for i in range(n):
+        v[i] = 1.0
+    for _ in range(60):
+        for i in range(n):
+            u[i] = (1.0 + chain[i, i]) * v[i]
+        for i in range(n):
+            s = 0.0
+            t = v[i]
+            for j in range(i):
+                s += chain[i, j] * v[j]
+                u[j] += chain[i, j] * t
+            u[i] += s
+        square = 0.0
+        product = 0.0
+        largest = 0.0
+        for i in range(n):
+            half = 0.5 * (u[i] + chain[i, i] * v[i])
+            u[i] = half
+            square += v[i] * v[i]
+            product += half * v[i]
+            if half > largest * v[i]:
+                largest = half / v[i]
+        lower = max(lower, product / square - 0.5)
+        upper = min(upper, largest - 0.5)
+        if upper <= decided_below or (lower > decided_below and upper - lower <= 1e-2 * lower):
+            break
+        size = math.sqrt(square)
+        for i in range(n):
+            v[i] = max(u[i] / size, SMALLEST_ENTRY)
+    return lower, upper
