@@ -78,7 +78,7 @@ def test_dtype_and_attention_are_pinned_whatever_was_saved(folder: Path):
         ({"layers": 30}, "layers is declared as 30, the model's config says 3"),
         ({"norm": "layernorm"}, "norm is declared as layernorm, the model's config says rmsnorm"),
         ({"positions": "learned"}, "positions is declared as learned, the model's config says rope"),
-        ({"bos": 259}, "bos is 259, the model's ids are 0 to 258"),
+        ({"bos": 260}, "bos is 260, the model's ids are 0 to 259"),
     ],
 )
 def test_a_difference_from_what_is_declared_names_both(folder: Path, declared: dict[str, object], says: str):

@@ -31,7 +31,7 @@ def uniform(heads: int = 4, n: int = 5) -> torch.Tensor:
         ([[5, 6, 7]], r"text 0: BOS \(0\) must stand at position 0 .* no position"),
         ([[0, 6, 7], [0, 0, 7]], r"text 1: BOS .* stands at \[0, 1\]"),
         ([[6, 0, 7]], r"stands at \[1\]"),
-        ([[0, 6, 259]], "token ids from 0 to 259; the model's are 0 to 258"),
+        ([[0, 6, 260]], "token ids from 0 to 260; the model's are 0 to 259"),
         ([[0, -1, 5]], "token ids from -1"),
         ([0, 5, 6], r"shape \(texts, n\)"),
         ([[0.0, 5.0]], "must be integers"),

@@ -12,7 +12,7 @@ from resolvent.models.load import LoadedModel, load_directory
 from resolvent.models.subjects import local_subject
 
 BOS = 0
-VOCABULARY = 259
+VOCABULARY = 260
 WINDOW = 12
 """Sliding window of the families that have one; equal to the usual text length, so that nothing is hidden."""
 
@@ -64,13 +64,14 @@ NAMES = tuple(_FAMILIES)
 
 
 def tokenizer() -> Any:
-    """One id a byte, behind <|endoftext|> (0), which is BOS, and two more special tokens."""
+    """One id a byte, behind <|endoftext|> (0), which is BOS, and two more special tokens; last the one merge, QZ."""
     from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers
     from transformers import PreTrainedTokenizerFast
 
     specials = ["<|endoftext|>", "<|one|>", "<|two|>"]
     letters = sorted(pre_tokenizers.ByteLevel.alphabet())
-    backend = Tokenizer(models.BPE({token: i for i, token in enumerate([*specials, *letters])}, []))
+    vocabulary = {token: i for i, token in enumerate([*specials, *letters, "QZ"])}
+    backend = Tokenizer(models.BPE(vocabulary, [("Q", "Z")]))
     backend.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     backend.decoder = decoders.ByteLevel()
     backend.add_special_tokens([AddedToken(token, special=True) for token in specials])
