@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from resolvent.errors import ResolventError
-from resolvent.operators import pseudospectral_radius
 from resolvent.operators.general import pseudospectral_abscissa, pseudospectral_radius_general, pseudospectrum
+from resolvent.operators.pseudospectral_radius import pseudospectral_radius
 
 
 def grcar(n: int) -> np.ndarray:

@@ -6,8 +6,8 @@ import numpy as np
 import scipy.linalg
 import scipy.optimize
 
-# Crossings are eigenvalues on a line or circle; rounding moves nearly double ones off it by the root of the precision. A wide
-# band lets no crossing slip; what it lets in wrongly is sorted out by singular values afterwards.
+# Crossings are eigenvalues on a line or circle; rounding moves nearly double ones off it by the root of the precision.
+# A wide band lets no crossing slip; what it lets in wrongly is sorted out by singular values afterwards.
 BAND = 1e-5
 # A point counts as inside where σ_min lies below ε by more than this share.
 INSIDE = 1e-11
@@ -19,8 +19,8 @@ def smallest_singular_value(A: np.ndarray, z: complex) -> float:
 
 
 def rightmost_crossing(A: np.ndarray, height: float, eps: float) -> float:
-    """The largest x with σ_min((x + i·height)I − A) = eps; −inf where the horizontal line misses the ε-pseudospectrum."""
-    scale = np.linalg.norm(A, 2) + abs(height) + eps
+    """The largest x with σ_min((x + i·height)I − A) = eps; −inf where the line misses the ε-pseudospectrum."""
+    scale = float(np.linalg.norm(A, 2)) + abs(height) + eps
     # A point x of the line is the imaginary part of an imaginary eigenvalue of the Hamiltonian matrix of iA.
     for x in np.sort(_imaginary_eigenvalues(1j * A, -height, eps, scale))[::-1]:
         crossing = _polished(A, float(x), height, eps, scale)
@@ -31,7 +31,7 @@ def rightmost_crossing(A: np.ndarray, height: float, eps: float) -> float:
 
 def inner_heights(A: np.ndarray, x: float, eps: float) -> list[float]:
     """Heights y, one on each segment that the vertical line at x has strictly inside the ε-pseudospectrum."""
-    scale = np.linalg.norm(A, 2) + abs(x) + eps
+    scale = float(np.linalg.norm(A, 2)) + abs(x) + eps
     heights = np.sort(_imaginary_eigenvalues(A, x, eps, scale))
     middles = 0.5 * (heights[1:] + heights[:-1])
     return [float(y) for y in middles if _inside(A, complex(x, y), eps)]

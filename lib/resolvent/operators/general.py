@@ -1,4 +1,4 @@
-"""The two-dimensional path: the same quantities for any square matrix, real or complex, by their definitions in the plane.
+"""The two-dimensional path: the same quantities of any square matrix, by their definitions in the complex plane.
 
 Slower than the real-axis path and without its certificates; that path is checked against this one. Begin reading in
 `kreiss_general`.

@@ -11,7 +11,7 @@ from resolvent.operators.numerical_range import numerical_radius
 from resolvent.operators.smallest_singular_values import smallest_singular_values
 from resolvent.operators.square_matrix import TriangularForm, check_square, triangular_form
 
-# The grid: rays at these many even angles and through the eigenvalues near the circle, these many distances |z| − 1 on each.
+# The grid: rays at these many even angles and through the outer eigenvalues, these many distances |z| − 1 on each.
 ANGLES = 64
 DISTANCES = 48
 # Nearer to the circle σ_min(zI − M) ≈ |z| − 1 would drown in rounding. Suprema reached only there are taken as limits.
@@ -22,8 +22,10 @@ EXCESS = 1e-7
 ROUNDS = 6
 # Rounding of the numerical radius; K − 1 is of second order in its excess over 1.
 RADIUS_ROUNDING = 1e-13
-# Rounding moves the mean of a cluster of eigenvalues by up to this many n·ε‖M‖ times the norm of its spectral projector.
+# Rounding moves the mean of a cluster of eigenvalues by up to this many n·ε‖M‖ times the norm of its projector.
 ROUNDINGS = 10.0
+# The modulus of a complex number on the unit circle is 1 to this.
+UNIT_MODULUS = 4.0 * float(np.finfo(float).eps)
 # A defective eigenvalue comes out as a cluster whose Schur block keeps a coupling above this share of the norm.
 COUPLING = 1e-9
 # No eigenvalue is believed to be farther off the circle than this by rounding alone.
@@ -33,10 +35,11 @@ MOST_ROUNDING = 1e-3
 def kreiss_constant_general(M: ArrayLike) -> float:
     """sup over |z| > 1 of (|z| − 1)‖(zI − M)^{-1}‖₂: at least 1, relative error about 1e-8.
 
-    M any finite square matrix. Exactly 1.0 where the numerical radius is at most 1 (so for a normal M with ρ ≤ 1); inf where
-    ρ > 1 or an eigenvalue of modulus 1 is defective. An eigenvalue counts as of modulus 1 within its sensitivity to rounding;
-    of a triangular M, whose eigenvalues are exact, only where it is. A polar grid, local ascent from its best
-    points, and a test of whole rays that nothing lies above; a peak between all rays could be missed.
+    M any finite square matrix. Exactly 1.0 where the numerical radius is at most 1 (so for a normal M with ρ ≤ 1); inf
+    where ρ > 1 or an eigenvalue of modulus 1 is defective. An eigenvalue counts as of modulus 1 within its sensitivity
+    to rounding, that is 1e-15 for a triangular M, whose eigenvalues are exact. A polar grid, local ascent from its best
+    points, and a test of whole rays that nothing lies above. What could be missed: a peak between all rays, and what
+    happens closer to the circle than 1e-7 because of an eigenvalue just inside.
     Raises SquareMatrixError. Source: Trefethen & Embree, Spectra and Pseudospectra, §18; rays after Mitchell,
     SIAM J. Matrix Anal. Appl. 41 (2020).
     """
@@ -57,18 +60,15 @@ def kreiss_constant_general(M: ArrayLike) -> float:
 def _limit_towards(form: TriangularForm, eigenvalue: complex) -> float:
     """The limit of (|z| − 1)‖(zI − M)^{-1}‖ on the way from outside to an eigenvalue.
 
-    That is 0 inside the disc, the norm of the spectral projector on the circle, and inf outside or where it is defective.
-    Eigenvalues within each other's rounding are one; lone members of a broken-up defective one have a huge projector, so
-    the cluster grows until its own projector explains it.
+    That is 0 inside the disc, the norm of the spectral projector on the circle, inf outside or where it is defective.
+    Eigenvalues within each other's rounding are one. A lone member of a defective one that rounding broke up has a huge
+    projector; so the cluster grows until its own projector explains it.
     """
     size = np.linalg.norm(form.matrix)
     unit = 0.0 if form.exact else ROUNDINGS * len(form.matrix) * np.finfo(float).eps * size
-    rounding, count = unit, 0
+    rounding, count = max(unit, UNIT_MODULUS), 0
     while True:
-        reach = rounding
-        T, _, members = scipy.linalg.schur(
-            form.matrix, output="complex", sort=lambda value: abs(value - eigenvalue) <= reach
-        )
+        T, members = _cluster_first(form.matrix, eigenvalue, rounding)
         if members == count:
             break
         count = members
@@ -79,6 +79,12 @@ def _limit_towards(form: TriangularForm, eigenvalue: complex) -> float:
         return np.inf if distance > 0.0 else 0.0
     defective = np.linalg.norm(np.triu(T[:count, :count], 1)) > COUPLING * size
     return np.inf if defective else projector
+
+
+def _cluster_first(T: np.ndarray, eigenvalue: complex, reach: float) -> tuple[np.ndarray, int]:
+    """A Schur form with the eigenvalues within reach of the given one leading, and their number."""
+    ordered, _, members = scipy.linalg.schur(T, output="complex", sort=lambda value: abs(value - eigenvalue) <= reach)
+    return ordered, int(members)
 
 
 def _projector_norm(T: np.ndarray, count: int, eigenvalue: complex) -> float:
@@ -144,7 +150,7 @@ def _local_maximum(A: np.ndarray, x: float, angle: float, nearest: float) -> flo
 def _distances_above(A: np.ndarray, angle: float, level: float, nearest: float) -> list[float]:
     """Distances x, one in each stretch of a ray where the height exceeds a level > 1.
 
-    The height is the level where r, u, v solve (e^{-iθ}A − rI)v = −((r−1)/level)u and its adjoint: a pencil linear in r.
+    The height is the level where r, u, v solve (e^{-iθ}A − rI)v = −((r−1)/level)u and its adjoint: linear in r.
     """
     n = len(A)
     eye = np.eye(n)

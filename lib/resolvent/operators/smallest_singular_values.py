@@ -12,8 +12,8 @@ from resolvent.operators.square_matrix import SquareMatrixError, check_square, t
 DENSE_UP_TO = 32
 # Points solved together: their vectors should stay in the cache.
 POINTS_AT_ONCE = 256
-# A point is looked at every few Lanczos steps and settled once its squared value changes by less than this share between
-# two looks; after STEPS it goes to a dense decomposition.
+# A point is looked at every few Lanczos steps and settled once its squared value changes by less than this share
+# between two looks; after STEPS it goes to a dense decomposition.
 LOOK_EVERY = 4
 CHANGE = 1e-10
 STEPS = 48
@@ -22,8 +22,8 @@ STEPS = 48
 def pseudospectrum(M: ArrayLike, x: ArrayLike, y: ArrayLike) -> Float64[np.ndarray, "y x"]:
     """σ_min(zI − M) at z = x_j + i y_k, as an array [k, j]; its ε-level line bounds the ε-pseudospectrum.
 
-    M any finite square matrix, real or complex. Relative error about 1e-9, down to the rounding level 1e-16‖M‖. One Schur
-    form, then inverse Lanczos iteration at all points together. Raises SquareMatrixError.
+    M any finite square matrix, real or complex. Relative error about 1e-9, down to the rounding level 1e-16‖M‖.
+    One Schur form, then inverse Lanczos iteration at all points together. Raises SquareMatrixError.
     Source: Trefethen & Embree, Spectra and Pseudospectra, §39.
     """
     form = triangular_form(check_square(M))
