@@ -107,7 +107,7 @@ def test_equal_generators_give_equal_intervals():
 
 def test_intervals_of_pure_nulls_exclude_zero_at_most_at_their_level(pure_nulls, most_rejections, texts):
     """The mean excess of null heads is zero in expectation; its interval may miss that in one census in twenty."""
-    kinds, censuses = sorted(pure_nulls.pools), 200
+    kinds, censuses = sorted(pure_nulls.pools), 100
     missed = 0
     for kind in kinds:
         real, draws = pure_nulls.sample(kind, texts, 60 * censuses, seed=15)
@@ -120,7 +120,7 @@ def test_intervals_of_pure_nulls_exclude_zero_at_most_at_their_level(pure_nulls,
 
 def test_correlations_of_pure_nulls_exclude_zero_at_most_at_their_level(pure_nulls, most_rejections, texts):
     """A null head's excess has nothing to do with a covariate, even with one that its layer shares."""
-    kinds, censuses = sorted(pure_nulls.pools), 50
+    kinds, censuses = sorted(pure_nulls.pools), 30
     rng = np.random.default_rng(16)
     missed = 0
     for kind in kinds:
@@ -135,7 +135,11 @@ def test_correlations_of_pure_nulls_exclude_zero_at_most_at_their_level(pure_nul
 
 
 def test_where_layers_have_an_effect_heads_alone_miss_the_truth(most_rejections):
-    """The wider interval misses about as often as its level says; the heads' own several times as often."""
+    """Thirty layer means, normal: the percentile interval over layers misses in .064 of cases at 95 %.
+
+    P(|t_29| > 1.960 √(29/30)), as the bootstrap's variance divides by 30 and its quantiles are the normal's. The heads'
+    own interval counts each layer's effect nine times over.
+    """
     rng = np.random.default_rng(17)
     layers, censuses = np.arange(270) // 9, 300
     missed = {"heads": 0, "both": 0}
@@ -144,7 +148,7 @@ def test_where_layers_have_an_effect_heads_alone_miss_the_truth(most_rejections)
         for name, names in (("heads", ["heads"]), ("both", ["heads", "layers"])):
             interval = over(names, lambda rows, x=x: x[rows].mean(), draws=200, seed=census, layers=layers)
             missed[name] += not interval.low <= 0 <= interval.high
-    assert missed["both"] <= most_rejections(censuses, 0.07)
+    assert missed["both"] <= most_rejections(censuses, 0.065)
     assert missed["heads"] > 3 * most_rejections(censuses, 0.05)
 
 

@@ -7,6 +7,8 @@ from hypothesis import strategies as st
 
 from resolvent.statistics import InvalidSample, benjamini_hochberg, holm
 
+pytestmark = pytest.mark.usefixtures("little_garbage")
+
 families = st.lists(st.integers(0, 400).map(lambda i: i / 4000), min_size=1, max_size=30)
 
 

@@ -16,7 +16,7 @@ pairs = st.integers(2, 40).flatmap(
 )
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(pairs)
 def test_it_is_the_correlation_of_mean_ranks(xy):
     """The definition, with scipy's ranks and numpy's correlation."""

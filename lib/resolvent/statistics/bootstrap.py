@@ -37,8 +37,9 @@ def bootstrap(
     the greater width is returned; `undefined` counts the draws left out in all of them. Where every draw is undefined
     the ends are NaN.
 
-    The percentile interval is approximate: with few labels (a dozen layers) and effects that layers share it covers a
-    little less than its level. Neither grouping is trusted alone for that reason.
+    The percentile interval is approximate: where effects of the layer decide a mean, 95 % intervals miss it in .064 of
+    cases with 30 layers and .087 with 12 (normal effects); where heads are independent, over layers alone in about .1
+    with 10 layers, the wider of both in .05.
 
     Raises InvalidSample for no grouping, no rows, no draws, labels of differing lengths or a grouping without a
     generator.
