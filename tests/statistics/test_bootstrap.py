@@ -84,6 +84,12 @@ def test_without_a_defined_draw_there_is_no_interval():
     assert over(["heads", "layers"], lambda rows: next(only_whole)) == Interval(2.0, 1.0, 2.0, 300)
 
 
+def test_without_rows_everything_is_undefined():
+    """No head of a class is found out before the claim says that it needs some; it is no error here."""
+    interval = over(["heads", "layers"], lambda rows: 1 / len(rows), layers=np.zeros(0, dtype=int))
+    assert all(map(math.isnan, (interval.value, interval.low, interval.high)))
+
+
 def test_a_value_outside_its_interval_widens_it():
     """The percentile interval of a biased metric (here a maximum) can miss its own value."""
     values = iter([5.0] + 300 * [1.0])
@@ -156,7 +162,7 @@ def test_where_layers_have_an_effect_heads_alone_miss_the_truth(most_rejections)
     ("groups", "rngs", "draws", "words"),
     [
         ({}, {}, 10, "groups have the shapes"),
-        ({"heads": np.arange(0)}, {"heads": None}, 10, "groups have the shapes"),
+        ({"heads": np.zeros((2, 2))}, {"heads": None}, 10, "groups have the shapes"),
         (
             {"heads": np.arange(3), "layers": np.arange(4)},
             {"heads": None, "layers": None},

@@ -35,18 +35,20 @@ def bootstrap(
     The ends are order statistics of the defined draws, rounded outwards to the next one, so that no infinite metric
     is interpolated. An interval that the value lies outside of is widened to it. Of several groupings the interval of
     the greater width is returned; `undefined` counts the draws left out in all of them. Where every draw is undefined
-    the ends are NaN.
+    the ends are NaN; with no rows at all the value too, and the statistic is not called.
 
     The percentile interval is approximate: where effects of the layer decide a mean, 95 % intervals miss it in .064 of
     cases with 30 layers and .087 with 12 (normal effects); where heads are independent, over layers alone in about .1
     with 10 layers, the wider of both in .05.
 
-    Raises InvalidSample for no grouping, no rows, no draws, labels of differing lengths or a grouping without a
+    Raises InvalidSample for no grouping, no draws, labels of differing lengths or a grouping without a
     generator.
     Source: Efron and Tibshirani (1993), chapter 13; for labels of several rows Davison and Hinkley (1997), section 3.8.
     """
     rows = _rows(groups, draws, rngs)
     proper_level(level)
+    if rows == 0:
+        return Interval(math.nan, math.nan, math.nan)
     value = float(statistic(np.arange(rows)))
     widest: Interval | None = None
     undefined = 0
@@ -63,7 +65,7 @@ def bootstrap(
 
 def _rows(groups: Mapping[str, np.ndarray], draws: int, rngs: Mapping[str, np.random.Generator]) -> int:
     lengths = {name: np.shape(labels) for name, labels in groups.items()}
-    if len(set(lengths.values())) != 1 or any(len(shape) != 1 or shape[0] == 0 for shape in lengths.values()):
+    if len(set(lengths.values())) != 1 or any(len(shape) != 1 for shape in lengths.values()):
         raise InvalidSample(
             f"groups have the shapes {lengths}; needed is at least one, each a label a row, of one length"
         )
