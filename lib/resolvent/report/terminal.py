@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import io
+import os
+import shutil
+import sys
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
@@ -18,9 +21,16 @@ _PLAIN_WIDTH = 160
 
 
 class LineWriter(Protocol):
-    """What pytest's terminal reporter offers; `print` in a coat for the command line."""
+    """What pytest's terminal reporter offers."""
 
     def write_line(self, line: str) -> None: ...
+
+
+class Printer:
+    """A LineWriter for standard output."""
+
+    def write_line(self, line: str) -> None:
+        print(line)
 
 
 def write_summary(
@@ -29,25 +39,27 @@ def write_summary(
     *,
     unavailable: Mapping[Pair, str],
     verbose: bool,
-    colour: bool | None = None,
-    width: int | None = None,
 ) -> None:
     """Writes the table claims × subjects and the tally; where verbose, a row a criterion.
 
     unavailable  pairs without a verdict because something is not fetched
-    colour, width  of the terminal; default: as pytest's terminal reporter `writer` knows them
     """
-    terminal: Any = getattr(writer, "_tw", None)
-    if colour is None:
-        colour = bool(terminal is not None and terminal.hasmarkup)
-    if width is None:
-        width = terminal.fullwidth if colour and terminal is not None else _PLAIN_WIDTH
+    colour, width = _capabilities(writer)
     for text in rendered(_matrix(lines, unavailable), colour=colour, width=width):
         writer.write_line(text)
     if verbose:
         for text in rendered(_criteria(lines), colour=colour, width=width):
             writer.write_line(text)
     writer.write_line(tally(lines))
+
+
+def _capabilities(writer: LineWriter) -> tuple[bool, int]:
+    """Whether to colour, and how wide to be."""
+    terminal: Any = getattr(writer, "_tw", None)
+    if terminal is not None:
+        return bool(terminal.hasmarkup), terminal.fullwidth if terminal.hasmarkup else _PLAIN_WIDTH
+    colour = sys.stdout.isatty() and "NO_COLOR" not in os.environ
+    return colour, shutil.get_terminal_size().columns if colour else _PLAIN_WIDTH
 
 
 def tally(lines: Sequence[VerdictLine]) -> str:

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import json
-import math
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from resolvent.registry import Judgement
+from resolvent.report.strict_json import strict_json
 from resolvent.report.verdict_words import Shown, shown
 
 
@@ -40,8 +38,8 @@ class VerdictLine:
         return shown(self.judgement.verdict, self.recorded, exploratory=bool(self.exploratory))
 
     def to_json_line(self) -> str:
-        """One line of verdicts.jsonl; numbers read back to the same bits, infinities as the words inf and -inf."""
-        plain = {
+        """One line of verdicts.jsonl; numbers read back to the same bits."""
+        fields = {
             **self.judgement.to_json(),
             "recorded": self.recorded,
             "word": self.shown.word,
@@ -51,12 +49,12 @@ class VerdictLine:
             "exploratory": bool(self.exploratory),
             "exploratory_because": list(self.exploratory),
         }
-        return json.dumps(_finite(plain), ensure_ascii=False, allow_nan=False)
+        return strict_json(fields)
 
     @classmethod
     def from_json_line(cls, line: str) -> VerdictLine:
         """The inverse of `to_json_line`."""
-        plain = _numbers(json.loads(line))
+        plain = json.loads(line)
         return cls(
             judgement=Judgement.from_json(plain),
             recorded=plain["recorded"],
@@ -65,22 +63,3 @@ class VerdictLine:
             seen=plain["seen"],
             exploratory=tuple(plain["exploratory_because"]),
         )
-
-
-def _finite(value: Any) -> Any:
-    """JSON has no infinities: words instead."""
-    if isinstance(value, Mapping):
-        return {key: _finite(each) for key, each in value.items()}
-    if isinstance(value, list | tuple):
-        return [_finite(each) for each in value]
-    if isinstance(value, float) and not math.isfinite(value):
-        return None if math.isnan(value) else ("inf" if value > 0 else "-inf")
-    return value
-
-
-def _numbers(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _numbers(each) for key, each in value.items()}
-    if isinstance(value, list):
-        return [_numbers(each) for each in value]
-    return float(value) if value in ("inf", "-inf") else value
