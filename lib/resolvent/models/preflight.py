@@ -33,12 +33,12 @@ def check_call(loaded: LoadedModel, token_ids: Int[np.ndarray, "texts n"]) -> No
     Raises PreflightError, or UnsupportedModel where a sliding window is shorter than the texts.
     """
     name = loaded.name
-    if token_ids.ndim != 2 or token_ids.dtype.kind not in "iu" or min(token_ids.shape) < 1:
+    if token_ids.ndim != 2 or token_ids.dtype.kind not in "iu" or token_ids.shape[1] < 1:
         raise PreflightError(
             f"{name}: token ids must be integers of shape (texts, n), all texts of one length; "
             f"found {token_ids.dtype} of shape {token_ids.shape}"
         )
-    low, high = int(token_ids.min()), int(token_ids.max())
+    low, high = int(token_ids.min(initial=0)), int(token_ids.max(initial=0))
     if low < 0 or high >= loaded.vocabulary:
         raise PreflightError(f"{name}: token ids from {low} to {high}; the model's are 0 to {loaded.vocabulary - 1}")
     for text, row in enumerate(token_ids):
