@@ -19,13 +19,16 @@ def assert_no_complete_shard_was_computed_again(root: Path) -> None:
 
 def test_processes_share_the_work_and_compute_nothing_twice(tmp_path: Path) -> None:
     """Workers are handed overlapping needs; only the store says who does what."""
-    workers = [start_worker(tmp_path, count=8, seconds=0.1) for _ in range(4)]
+    (tmp_path / "hold").write_text("")
+    workers = [start_worker(tmp_path, count=8) for _ in range(4)]
+    wait_until(lambda: len(calls(tmp_path)) == 4)
+    (tmp_path / "hold").unlink()
     accounts = [json.loads(worker.communicate()[0]) for worker in workers]
     assert [worker.returncode for worker in workers] == [0] * 4
     assert set(Counter(name for name, _, _ in calls(tmp_path)).values()) == {1}
     computed = [key for account in accounts for key in account["computed"]]
     assert len(computed) == len(set(computed)) == 16
-    assert len({pid for _, pid, _ in calls(tmp_path)}) > 1
+    assert len({pid for _, pid, _ in calls(tmp_path)}) == 4
 
 
 def test_killed_workers_lose_only_what_was_in_flight(tmp_path: Path) -> None:
