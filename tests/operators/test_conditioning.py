@@ -74,7 +74,7 @@ def test_condition_has_no_cap() -> None:
         A[i, i - 1] = 0.5 - 1e-7 * i
     found = log10_condition(A)
     assert 308 < found < math.inf
-    # entry (i, j) of V is Π_{j<l≤i} a_{l,l−1}/(λ_j − λ_l): the largest column alone bounds κ from below, its reciprocals from above
+    # entry (i, j) of V is Π_{j<l≤i} a_{l,l−1}/(λ_j − λ_l)
     steps = np.log10(0.5) + 7 - np.log10(np.arange(1, n - 1))
     assert found > steps.sum() - 10
 

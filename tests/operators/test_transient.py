@@ -94,9 +94,10 @@ def test_supremum_encloses_every_explicit_power(kind: str, n: int, seed: int) ->
     norms = explicit_norms(A, 400)
     found = transient_supremum(A)
     assert found.lower <= found.upper
-    assert norms.max() <= found.upper * (1 + 1e-12)
-    if found.k_sup <= 400:
-        assert found.lower == pytest.approx(norms.max(), rel=1e-11, abs=1e-300)
+    # the deflated matrix is a difference, which the kernels avoid
+    assert norms.max() <= found.upper * (1 + 1e-12) + 1e-14
+    if found.k_sup <= 400 and found.lower > 1e-9:
+        assert found.lower == pytest.approx(norms.max(), rel=1e-11, abs=1e-14)
         first = 1 + int(np.argmax(norms >= (1 - 1e-12) * norms.max()))
         assert found.k_sup == first or norms[int(found.k_sup) - 1] == pytest.approx(norms.max(), rel=2e-12)
 
@@ -216,12 +217,10 @@ def test_long_plateau_ends_where_the_two_rates_balance(leak: float) -> None:
     found = transient_supremum(A)
     assert found.upper == pytest.approx(found.lower, rel=1e-9)
 
-    # B^k, from the eigenvalues a of token 1 and b of the rest
-    a, b = 1 - leak / 10, 1 - leak
-
+    # B^k, from the eigenvalues of token 1 (slow) and of the rest (fast), which are 0.9 leaks apart
     def norm(k: float) -> float:
         slow, fast = math.exp(k * math.log1p(-leak / 10)), math.exp(k * math.log1p(-leak))
-        moved = leak * (slow - fast) / (a - b)
+        moved = fast * math.expm1(k * (math.log1p(-leak / 10) - math.log1p(-leak))) / 0.9
         power = np.diag([slow] + [fast] * (n - 2))
         power[1:, 0] = moved
         return float(np.linalg.norm(np.column_stack([power.sum(axis=1), power]), 2))
@@ -237,8 +236,8 @@ def test_a_slow_null_has_its_top_in_the_thousands_and_the_bounds_meet() -> None:
     """A null of a sink: explicit products of all powers confirm the top of a plateau."""
     rng = np.random.default_rng(3)
     seen = 0
-    for _ in range(400):
-        A = sink_null(12, rng, bos=0.995)
+    for _ in range(100):
+        A = sink_null(16, rng, bos=0.99)
         found = transient_supremum(A)
         assert found.upper <= found.lower * (1 + 1e-9)
         if 1000 <= found.k_sup <= 6000:
@@ -248,7 +247,7 @@ def test_a_slow_null_has_its_top_in_the_thousands_and_the_bounds_meet() -> None:
             assert found.lower == pytest.approx(norms.max(), rel=1e-11)
             if seen == 2:
                 break
-    assert seen > 0
+    assert seen == 2
 
 
 def test_powers_far_below_the_float_range_keep_their_logarithm() -> None:
@@ -262,7 +261,7 @@ def test_powers_far_below_the_float_range_keep_their_logarithm() -> None:
 
 
 def test_rows_that_die_do_not_take_slow_ones_with_them() -> None:
-    """A nilpotent block of norm 1 and, apart from it, a state that keeps 1e-6: only the latter lives on, at 1e-6 per step."""
+    """A nilpotent block of norm 1 and, apart from it, a state that keeps 1e-6 a step: only the latter lives on."""
     n = 80
     A = previous_token(n)
     A[1] = 0

@@ -18,9 +18,13 @@ from resolvent.operators.causal import check_causal_stochastic
 # A numerator of the recurrence at a repeated eigenvalue is zero when it is within this many ulps, per term, of the sum
 # of its terms' sizes.
 ZERO_ULPS = 8.0 * 2.0**-52
-# Entries beyond this are scaled down, the exponent carried.
-LARGE_EXPONENT = 400
-LARGE = 2.0**LARGE_EXPONENT
+# Eigenvalues closer than this are equal; entries beyond LARGE are scaled down, so one step cannot overflow.
+EQUAL = 1e-200
+LARGE = 2.0**300
+# Eigenvalues this near 1 are told apart by their leaks, which hold more digits of the difference.
+NEAR_ONE = 1e-3
+# What a scaling takes below this becomes 0: it is nothing beside the largest entry, and subnormals are slow.
+SMALL = 1e-290
 # Estimated relative error of a largest singular value when power iteration stops.
 ACCURACY = 1e-10
 ITERATIONS = 2000
@@ -44,112 +48,137 @@ def _strict_chain(a: ndarray) -> tuple[ndarray, ndarray, ndarray]:
     return strict, values, leaks
 
 
-@njit(cache=True, nogil=True)
-def _difference(values: ndarray, leaks: ndarray, i: int, j: int) -> float:
-    """λ_i − λ_j, from the leaks where both eigenvalues are near 1."""
-    if leaks[i] < 0.5 and leaks[j] < 0.5:
-        return leaks[j] - leaks[i]
-    return values[i] - values[j]
+@njit(cache=True, nogil=True, error_model="numpy")
+def _inverse_gaps(values: ndarray, leaks: ndarray) -> tuple[ndarray, bool]:
+    """1 / (λ_j − λ_i) for j < i, 0 where the two are equal, and whether any are."""
+    n = values.size
+    inverse = np.zeros((n, n))
+    some_equal = False
+    for i in range(n):
+        row = inverse[i]
+        value = values[i]
+        for j in range(i):
+            gap = values[j] - value
+            row[j] = 1.0 / gap if abs(gap) >= EQUAL else 0.0
+        if leaks[i] < NEAR_ONE:
+            for j in range(i):
+                if leaks[j] < NEAR_ONE:
+                    gap = leaks[i] - leaks[j]
+                    row[j] = 1.0 / gap if abs(gap) >= EQUAL else 0.0
+        equal = 0
+        for j in range(i):
+            equal += row[j] == 0.0
+        some_equal = some_equal or equal > 0
+    return inverse, some_equal
 
 
 @njit(cache=True, nogil=True)
-def _scale_column_down(matrix: ndarray, column: int, exponent: int) -> None:
-    for i in range(matrix.shape[0]):
-        matrix[i, column] = math.ldexp(matrix[i, column], -exponent)
+def _scaled(value: float, factor: float) -> float:
+    value *= factor
+    return value if abs(value) >= SMALL else 0.0
 
 
 @njit(cache=True, nogil=True)
-def _right_vectors(
-    strict: ndarray, values: ndarray, leaks: ndarray, scale: ndarray, repeated: ndarray
-) -> tuple[ndarray, bool]:
+def _add_rows(row: ndarray, weights: ndarray, rows: ndarray, first: int, stop: int) -> None:
+    """row += Σ_k weights_k rows_k for first ≤ k < stop, where rows is lower triangular; four at a time."""
+    k = first
+    while k + 4 <= stop:
+        a0, a1, a2, a3 = weights[k], weights[k + 1], weights[k + 2], weights[k + 3]
+        row0, row1, row2, row3 = rows[k], rows[k + 1], rows[k + 2], rows[k + 3]
+        for j in range(k + 4):
+            row[j] += (a0 * row0[j] + a1 * row1[j]) + (a2 * row2[j] + a3 * row3[j])
+        k += 4
+    while k < stop:
+        a0 = weights[k]
+        row0 = rows[k]
+        for j in range(k + 1):
+            row[j] += a0 * row0[j]
+        k += 1
+
+
+@njit(cache=True, nogil=True)
+def _right_vectors(strict: ndarray, inverse_gaps: ndarray, some_equal: bool, scale: ndarray) -> tuple[ndarray, bool]:
     """V of N, column j to be multiplied by 2^scale_j, and whether N can be diagonalised.
-
-    `repeated` (i, j), i > j, receives whether λ_i = λ_j.
 
     The vector of eigenvalue 0 that begins at BOS is known, D·1 = (1, −1, …, −1), because A_dev·1 = 0.
     """
-    n = values.size
+    n = scale.size
     vectors = np.zeros((n, n))
-    for i in range(n):
-        vectors[i, i] = 1.0
+    vectors[0, 0] = 1.0
+    for i in range(1, n):
         row = vectors[i]
-        for k in range(1, i):
-            weight = strict[i, k]
-            if weight != 0.0:
-                known = vectors[k]
-                for j in range(1, k + 1):
-                    row[j] += weight * known[j]
-        large = False
+        _add_rows(row, strict[i], vectors, 1, i)
+        if some_equal:
+            for j in range(1, i):
+                if inverse_gaps[i, j] == 0.0:
+                    size = 0.0
+                    for k in range(j, i):
+                        size += abs(strict[i, k] * vectors[k, j])
+                    if abs(row[j]) > ZERO_ULPS * (i - j) * size:
+                        return vectors, False
+        gaps = inverse_gaps[i]
         for j in range(1, i):
-            gap = _difference(values, leaks, j, i)
-            if gap != 0.0:
-                row[j] /= gap
-                large = large or abs(row[j]) > LARGE
-                continue
-            repeated[i, j] = True
-            size = 0.0
-            for k in range(j, i):
-                size += abs(strict[i, k] * vectors[k, j])
-            if abs(row[j]) > ZERO_ULPS * (i - j) * size:
-                return vectors, False
-            row[j] = 0.0
-        if i > 0:
-            row[0] = -1.0
-            repeated[i, 0] = values[i] == 0.0
-        if large:
+            row[j] *= gaps[j]
+        row[0] = -1.0
+        row[i] = 1.0
+        if chain.dot(row, row, i) > LARGE * LARGE:
             for j in range(1, i):
                 if abs(row[j]) > LARGE:
                     exponent = math.frexp(row[j])[1]
-                    _scale_column_down(vectors, j, exponent)
+                    factor = math.ldexp(1.0, -exponent)
+                    for k in range(j, i + 1):
+                        vectors[k, j] = _scaled(vectors[k, j], factor)
                     scale[j] += exponent
     return vectors, True
 
 
 @njit(cache=True, nogil=True)
 def _left_vectors(
-    strict: ndarray,
-    values: ndarray,
-    leaks: ndarray,
-    vectors: ndarray,
-    scale: ndarray,
-    repeated: ndarray,
-    left_scale: ndarray,
+    strict: ndarray, inverse_gaps: ndarray, some_equal: bool, vectors: ndarray, scale: ndarray, left_scale: ndarray
 ) -> ndarray:
-    """Wᵀ: column i is the left vector of λ_i, to be multiplied by 2^left_scale_i; W V = I."""
-    n = values.size
+    """W = V^{-1}, row i to be multiplied by 2^left_scale_i: left vectors of N, by backward substitution in each row."""
+    n = scale.size
     left = np.zeros((n, n))
-    for j in range(n - 1, -1, -1):
-        left[j, j] = math.ldexp(1.0, 0)
-        row = left[j]
-        for k in range(j + 1, n):
-            weight = strict[k, j]
-            if weight != 0.0:
-                known = left[k]
-                for i in range(k, n):
-                    row[i] += weight * known[i]
-        # the unit on the diagonal was written before the sums, which start right of it
-        for i in range(j + 1, n):
+    sums = np.empty(n)
+    for i in range(n):
+        row = left[i]
+        gaps = inverse_gaps[i]
+        row[i] = 1.0
+        sums[: i + 1] = 0.0
+        # terms k ≥ added have been added to the sums of all j < added
+        added = i + 1
+        for j in range(i - 1, -1, -1):
+            if added - j == 5 or j == i - 1:
+                _add_rows(sums, row, strict, j + 1, added)
+                added = j + 1
+            total = sums[j]
+            for k in range(j + 1, added):
+                total += row[k] * strict[k, j]
+            entry = -total * gaps[j]
             exponent = 0
-            if repeated[i, j]:
+            if some_equal and gaps[j] == 0.0:
                 # any value solves the recurrence; W V = I picks one
                 overlap = 0.0
                 for k in range(j + 1, i + 1):
-                    overlap -= left[k, i] * vectors[k, j]
-                mantissa, exponent = math.frexp(overlap)
+                    overlap -= row[k] * vectors[k, j]
+                entry, exponent = math.frexp(overlap)
                 exponent += scale[j]
-                if exponent < LARGE_EXPONENT:
-                    row[i] = math.ldexp(mantissa, exponent)
-                    continue
-                row[i] = mantissa
-            else:
-                row[i] /= _difference(values, leaks, i, j)
-                if abs(row[i]) <= LARGE:
-                    continue
-                row[i], exponent = math.frexp(row[i])
-            kept = row[i]
-            _scale_column_down(left, i, exponent)
-            row[i] = kept
-            left_scale[i] += exponent
+                if -900 < exponent < 900:
+                    entry, exponent = math.ldexp(entry, exponent), 0
+            if abs(entry) > LARGE:
+                entry, exponent = math.frexp(entry)
+            if exponent != 0:
+                # entry is the mantissa of a number too large or too small for the row's scale
+                if exponent < 0:
+                    entry = 0.0
+                else:
+                    factor = math.ldexp(1.0, -exponent) if exponent < 1000 else 0.0
+                    for k in range(j + 1, i + 1):
+                        row[k] = _scaled(row[k], factor)
+                    for k in range(j + 1):
+                        sums[k] = _scaled(sums[k], factor)
+                    left_scale[i] += exponent
+            row[j] = entry
     return left
 
 
@@ -180,7 +209,7 @@ def _largest_singular_value(lower: ndarray) -> float:
 
 
 @njit(cache=True, nogil=True)
-def _orthonormalise(vectors: ndarray, inverse: ndarray, exponents: ndarray, repeated: ndarray) -> None:
+def _orthonormalise(vectors: ndarray, inverse: ndarray, exponents: ndarray, inverse_gaps: ndarray) -> None:
     """Unit eigenvectors of one eigenvalue become an orthonormal basis of its eigenspace; the inverse follows."""
     n = exponents.size
     done = np.zeros(n, dtype=np.bool_)
@@ -189,7 +218,7 @@ def _orthonormalise(vectors: ndarray, inverse: ndarray, exponents: ndarray, repe
             continue
         members = [first]
         for i in range(first + 1, n):
-            if repeated[i, first]:
+            if inverse_gaps[i, first] == 0.0:
                 members.append(i)
                 done[i] = True
         size = len(members)
@@ -233,29 +262,38 @@ def log10_condition_kernel(a: ndarray) -> float:
     if n == 1:
         return 0.0
     strict, values, leaks = _strict_chain(a)
-    scale = np.zeros(n, dtype=np.int64)
-    left_scale = np.zeros(n, dtype=np.int64)
-    repeated = np.zeros((n, n), dtype=np.bool_)
-    vectors, diagonalisable = _right_vectors(strict, values, leaks, scale, repeated)
+    inverse_gaps, some_equal = _inverse_gaps(values, leaks)
+    exponents = np.zeros(n, dtype=np.int64)
+    vectors, diagonalisable = _right_vectors(strict, inverse_gaps, some_equal, exponents)
     if not diagonalisable:
         return np.inf
-    left = _left_vectors(strict, values, leaks, vectors, scale, repeated, left_scale)
+    left_scale = np.zeros(n, dtype=np.int64)
+    inverse = _left_vectors(strict, inverse_gaps, some_equal, vectors, exponents, left_scale)
     # unit columns of V; the rows of V^{-1} take their lengths
-    inverse = np.zeros((n, n))
-    exponents = np.zeros(n, dtype=np.int64)
+    sizes = np.zeros(n)
     for i in range(n):
-        size = chain.length(vectors[:, i].copy())
-        for k in range(i, n):
-            vectors[k, i] /= size
-        mantissa, exponent = math.frexp(size)
-        exponents[i] = exponent + scale[i] + left_scale[i]
+        row = vectors[i]
         for j in range(i + 1):
-            inverse[i, j] = mantissa * left[j, i]
-    _orthonormalise(vectors, inverse, exponents, repeated)
+            sizes[j] += row[j] * row[j]
+    for j in range(n):
+        size, exponent = math.frexp(np.sqrt(sizes[j]))
+        exponents[j] += exponent + left_scale[j]
+        for k in range(j + 1):
+            inverse[j, k] *= size
+        sizes[j] = math.ldexp(1.0 / size, -exponent)
+    for i in range(n):
+        row = vectors[i]
+        for j in range(i + 1):
+            row[j] *= sizes[j]
+    if some_equal:
+        _orthonormalise(vectors, inverse, exponents, inverse_gaps)
     top = exponents.max()
     for i in range(n):
-        for j in range(n):
-            inverse[i, j] = math.ldexp(inverse[i, j], max(exponents[i] - top, -4000))
+        shift = exponents[i] - top
+        if shift < 0:
+            factor = math.ldexp(1.0, shift) if shift > -1000 else 0.0
+            for j in range(n):
+                inverse[i, j] = _scaled(inverse[i, j], factor)
     norm = _largest_singular_value(vectors)
     inverse_norm = _largest_singular_value(inverse)
     return np.log10(norm) + np.log10(inverse_norm) + top * np.log10(2.0)

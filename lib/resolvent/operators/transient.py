@@ -33,7 +33,8 @@ VECTOR_SQUARES = 3
 BISECTIONS = 400
 # B^(2^i) is stationary to rounding long before this, unless a leak is subnormal.
 MOST_SQUARES = 1000
-COLLATZ_STEPS = 12
+# Its error at least halves with each step where B^m H sums to x, so these reach CLOSED.
+COLLATZ_STEPS = 40
 # Rounding of one entry of B^k (I−B)², relative to the terms it is a sum of.
 ROUNDING = 1e-15
 
