@@ -1,0 +1,243 @@
+"""The command line: thin over its floors, mistakes shown as one message."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from resolvent.cli import main
+
+sys.path.insert(0, str(Path(__file__).parent / "plugin"))
+from mini_study import MiniStudy
+
+COLUMNS = [
+    "name",
+    "n",
+    "kreiss",
+    "kreiss_upper",
+    "kreiss_at",
+    "rho_eps_1e-1",
+    "rho_eps_1e-2",
+    "rho_eps_1e-3",
+    "transient",
+    "transient_upper",
+    "k_sup",
+    "spectral_radius",
+    "operator_norm",
+    "departure",
+    "log10_condition",
+    "bos_mass",
+    "diagonal_mass",
+    "previous_token_mass",
+    "row_entropy",
+    "normalised_entropy",
+    "dobrushin",
+    "absorbing_rows",
+]
+
+
+def causal(*shape):
+    """A stack of causal stochastic matrices."""
+    matrices = np.tril(np.random.default_rng(5).random(shape))
+    return matrices / matrices.sum(axis=-1, keepdims=True)
+
+
+@pytest.fixture
+def study(tmp_path, monkeypatch):
+    """A registered study in miniature, as the current directory."""
+    made = MiniStudy(tmp_path / "study")
+    made.claim("good", texts=1)
+    made.claim("bad", value=0.1, texts=1)
+    monkeypatch.chdir(made.root)
+    for name in ("RESOLVENT_EVIDENCE", "RESOLVENT_FETCHED"):
+        monkeypatch.delenv(name, raising=False)
+    return made
+
+
+def test_a_mistake_is_one_message(tmp_path, monkeypatch, capsys):
+    """A user's mistake gets no traceback, and its own exit status."""
+    monkeypatch.chdir(tmp_path)
+    assert main(["verify"]) == 2
+    error = capsys.readouterr().err
+    assert error.startswith("resolvent: ")
+    assert "no study here" in error
+    assert "Traceback" not in error
+
+
+@pytest.mark.parametrize(
+    "command", ["register", "verify", "amend", "record", "subjects", "plan", "fetch", "battery", "evidence", "report"]
+)
+def test_every_command_explains_itself(command, capsys):
+    """--help works for each, without a study."""
+    with pytest.raises(SystemExit) as stopped:
+        main([command, "--help"])
+    assert stopped.value.code == 0
+    assert command in capsys.readouterr().out
+
+
+def test_the_life_of_a_claim(study, capsys):
+    """register, run, report, record, verify, amend: the commands fit together, and an edit is found."""
+    assert main(["register", "good", "bad"]) == 0
+    assert "registered claim:good" in capsys.readouterr().out
+    assert main(["register", "good"]) == 0
+    assert "nothing new" in capsys.readouterr().out
+    run = study.run("claims")
+    assert run.code == 1
+    assert main(["report", "-v"]) == 0
+    shown = capsys.readouterr().out
+    assert "REFUTED" in shown
+    assert "size = 0.1, refuted by < 0.3" in shown
+    assert (run.folder / "report.md").read_text() == run.report
+    assert main(["record", "runs/latest"]) == 0
+    assert "recorded bad on ada" in capsys.readouterr().out
+    assert main(["verify"]) == 0
+    assert "verified" in capsys.readouterr().out
+    text = Path("prereg/bad.yaml").read_text()
+    study.write("new.yaml", text.replace("at_least: 0.5", "at_least: 0.05").replace("below: 0.3", "below: 0.01"))
+    assert main(["amend", "bad", "new.yaml", "--reason", "the threshold was mistyped"]) == 0
+    capsys.readouterr()
+    amended = study.run("claims")
+    assert amended.code == 0, amended.output
+    assert amended.verdicts["bad", "ada"]["kind"] == "post_hoc"
+    assert "Amended on" in amended.report
+    assert "ada: refuted" in amended.report
+    study.write("prereg/good.yaml", Path("prereg/good.yaml").read_text().replace("0.5", "0.4"))
+    assert main(["verify"]) == 1
+    assert "prereg/good.yaml: differs" in capsys.readouterr().out
+
+
+def test_partial_runs_are_not_recorded(study, capsys):
+    """A selection after the fact is no outcome."""
+    study.register()
+    study.run("claims", "-k", "good")
+    assert main(["record", "runs/latest"]) == 2
+    assert "PARTIAL" in capsys.readouterr().err
+
+
+def test_subjects_are_listed_with_their_availability(study, capsys):
+    """What is missing names the command that brings it."""
+    assert main(["subjects"]) == 0
+    out = capsys.readouterr().out
+    assert "ada  [embedded]" in out
+    assert "run: resolvent fetch ghost" in out
+
+
+def test_plan_takes_pytest_s_own_arguments(study, capfd):
+    """-k means there what it means in a run."""
+    study.register()
+    assert main(["plan", "-k", "good", "--subject=ada", "-n", "3"]) == 0
+    out = capfd.readouterr().out
+    assert "2 are missing" in out
+    assert "with 3 processes" in out
+
+
+def resolvent(*arguments):
+    """The command in a process of its own: it imports a study's modules."""
+    command = [sys.executable, "-m", "resolvent.cli", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def test_evidence_is_listed_and_deleted_on_request_only(study):
+    """What no claim needs any more goes; what one needs stays, its inputs included."""
+    study.register()
+    study.run("claims")
+    study.write("fake_evidence.py", Path("fake_evidence.py").read_text().replace("2 * given", "3 * given"))
+    study.run("claims", "-k", "good", "--subject=ada")
+    listed = resolvent("evidence").stdout
+    assert "6 shards" in listed
+    assert "4 shards" in listed  # made by the stages as they were
+    assert "deleted 4 shards" in resolvent("evidence", "--delete").stdout
+    assert "2 shards" in resolvent("evidence").stdout
+    study.write("claims/test_broken.py", "import nothing_of_that_name\n")
+    refused = resolvent("evidence", "--delete")
+    assert refused.returncode == 2
+    assert "nothing_of_that_name" in refused.stderr
+
+
+@pytest.mark.parametrize("suffix", ["json", "csv", "parquet"])
+def test_battery_writes_a_row_a_matrix(tmp_path, capsys, suffix):
+    """The columns are the contract with everybody's notebooks."""
+    np.savez(tmp_path / "mine.npz", single=causal(6, 6), stack=causal(2, 5, 5))
+    output = tmp_path / f"table.{suffix}"
+    assert main(["battery", str(tmp_path / "mine.npz"), "-o", str(output)]) == 0
+    if suffix == "json":
+        records = json.loads(output.read_text())
+        names, columns = [record["name"] for record in records], list(records[0])
+        assert records[1]["n"] == 5
+        assert isinstance(records[1]["absorbing_rows"], int)
+    elif suffix == "csv":
+        lines = output.read_text().splitlines()
+        columns, names = lines[0].split(","), [line.split(",")[0] for line in lines[1:]]
+    else:
+        import pyarrow.parquet
+
+        table = pyarrow.parquet.read_table(output)
+        columns, names = table.column_names, table["name"].to_pylist()
+    assert columns == COLUMNS
+    assert names == ["single", "stack[0]", "stack[1]"]
+    assert "3 matrices" in capsys.readouterr().out
+
+
+def test_battery_prints_without_an_output(tmp_path, capsys):
+    """A .npy file's array has the file's name; no bar where standard error is no terminal."""
+    np.save(tmp_path / "heads.npy", causal(2, 4, 4).astype(np.float32))
+    assert main(["battery", str(tmp_path / "heads.npy")]) == 0
+    captured = capsys.readouterr()
+    assert captured.out.split()[: len(COLUMNS)] == COLUMNS
+    assert "heads[1]" in captured.out
+    assert captured.err == ""
+
+
+def test_infinities_survive_json(tmp_path):
+    """K = 1 is attained at infinity, and JSON has no word for it: 1e999 reads back as infinity."""
+    np.save(tmp_path / "uniform.npy", np.array([[1.0, 0.0], [0.5, 0.5]]))
+    output = tmp_path / "table.json"
+    assert main(["battery", str(tmp_path / "uniform.npy"), "-o", str(output)]) == 0
+    assert "Infinity" not in output.read_text()
+    assert json.loads(output.read_text())[0]["kreiss_at"] == np.inf
+
+
+def offending():
+    matrices = causal(3, 4, 4)
+    matrices[1, 2, 3] = 0.25
+    return matrices
+
+
+@pytest.mark.parametrize(
+    ("arrays", "message"),
+    [
+        ({"fine": causal(4, 4), "heads": offending()}, "heads[1]: row 2, column 3: 0.25"),
+        ({"flat": np.ones(4)}, "array 'flat' has shape (4,)"),
+        ({"oblong": np.ones((2, 3))}, "array 'oblong' has shape (2, 3)"),
+        ({"words": np.array([["a"]])}, "array 'words' has dtype"),
+        ({}, "holds no array"),
+    ],
+)
+def test_battery_names_what_it_refuses(tmp_path, capsys, arrays, message):
+    """The first offending entry, with array, index, row and column, before anything is measured."""
+    np.savez(tmp_path / "mine.npz", **arrays)
+    assert main(["battery", str(tmp_path / "mine.npz")]) == 2
+    assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("file", "output", "message"),
+    [
+        ("none.npz", None, "no such file"),
+        ("torn.npz", None, "not a readable array file"),
+        ("torn.npy", None, "not a readable array file"),
+        ("matrices.txt", None, "allowed: .npy, .npz"),
+        ("torn.npz", "table.xlsx", "allowed: .parquet, .csv, .json"),
+        ("torn.npz", "nowhere/table.csv", "folder does not exist"),
+    ],
+)
+def test_battery_says_which_file_is_wrong(tmp_path, monkeypatch, capsys, file, output, message):
+    """Files cut short, unknown formats, missing folders."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("torn.npz", "torn.npy"):
+        (tmp_path / name).write_bytes(b"PK\x03\x04 cut short")
+    assert main(["battery", file, *(["-o", output] if output else [])]) == 2
+    assert message in capsys.readouterr().err
