@@ -140,6 +140,7 @@ def _left_vectors(
     n = scale.size
     left = np.zeros((n, n))
     sums = np.empty(n)
+    ones = np.ones(n)
     for i in range(n):
         row = left[i]
         gaps = inverse_gaps[i]
@@ -147,7 +148,7 @@ def _left_vectors(
         sums[: i + 1] = 0.0
         # terms k ≥ added have been added to the sums of all j < added
         added = i + 1
-        for j in range(i - 1, -1, -1):
+        for j in range(i - 1, 0, -1):
             if added - j == 5 or j == i - 1:
                 _add_rows(sums, row, strict, j + 1, added)
                 added = j + 1
@@ -179,6 +180,9 @@ def _left_vectors(
                         sums[k] = _scaled(sums[k], factor)
                     left_scale[i] += exponent
             row[j] = entry
+        # W V = I with the known first column of V; the recurrence would divide what cancels by λ_i
+        if i > 0:
+            row[0] = chain.dot(row[1:], ones, i)
     return left
 
 
