@@ -119,6 +119,28 @@ def test_weight_bytes_are_those_of_the_wanted_dtype(folder: Path):
     assert weight_bytes(folder, "bfloat16") == 2 * parameters
 
 
+def test_a_sharded_model_is_loaded_and_its_parts_are_counted_once(folder: Path):
+    """Large models come in parts, some with a second copy of the weights under another name."""
+    whole = load_directory(folder, local_subject(folder))
+    size = weight_bytes(folder, "float32")
+    (folder / "model.safetensors").rename(folder / "consolidated.safetensors")
+    whole.model.save_pretrained(folder, max_shard_size="40KB")
+    assert len(list(folder.glob("model-*.safetensors"))) > 1
+    assert weight_bytes(folder, "float32") == size
+    parts = load_directory(folder, local_subject(folder))
+    ids = torch.as_tensor(tiny_models.texts())
+    assert torch.equal(parts.model(ids).logits, whole.model(ids).logits)
+
+
+def test_quantised_weights_are_refused(folder: Path):
+    """Packed weights would be measured in another arithmetic than the one that is pinned."""
+    config = json.loads((folder / "config.json").read_text())
+    quantised = {**config, "quantization_config": {"quant_method": "bitsandbytes", "load_in_8bit": True}}
+    (folder / "config.json").write_text(json.dumps(quantised))
+    with pytest.raises(LoadError, match="its weights are quantised"):
+        load_directory(folder, local_subject(folder))
+
+
 def test_missing_weights_are_refused(folder: Path):
     """transformers fills them with random numbers and only warns."""
     from safetensors.torch import load_file, save_file

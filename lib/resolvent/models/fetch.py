@@ -35,6 +35,8 @@ Download = Callable[[Wheel, Path], Path]
 """(wheel, empty folder) -> the wheel's file in that folder."""
 
 _SNAPSHOT = ["*.json", "*.safetensors", "*.model", "*.txt", "*.jinja"]
+# Folders hold other formats of the same weights, and so do Mistral's consolidated files.
+_NOT_WANTED = ["*/*", "consolidated*"]
 
 
 class FetchError(ResolventError):
@@ -264,7 +266,9 @@ def _hub_snapshot(model: str, revision: str, folder: Path) -> None:
     from huggingface_hub import snapshot_download
 
     def bring(patterns: list[str]) -> None:
-        snapshot_download(model, revision=revision, local_dir=folder, allow_patterns=patterns, ignore_patterns=["*/*"])
+        snapshot_download(
+            model, revision=revision, local_dir=folder, allow_patterns=patterns, ignore_patterns=_NOT_WANTED
+        )
 
     _reach(lambda: bring(_SNAPSHOT), f"{model} at {revision[:7]}")
     if not any(folder.glob("*.safetensors")):

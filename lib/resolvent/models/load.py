@@ -97,11 +97,13 @@ def load_directory(folder: Path, subject: Subject, *, device: str = "cpu", dtype
     name = subject.name
     _check_device(device, dtype, name)
     try:
-        config = AutoConfig.from_pretrained(folder, local_files_only=True)
+        config = AutoConfig.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
     except (OSError, ValueError, KeyError) as error:
         raise LoadError(f"{name}: config.json in {folder} cannot be used: {_first_line(error)}") from None
     described = config.to_dict()
     family = family_of(described, name=name)
+    if described.get("quantization_config"):
+        raise LoadError(f"{name}: its weights are quantised; save it dequantised, as float32 or bfloat16")
     _check_declared(subject, described)
     _check_memory(folder, name, device=device, dtype=dtype)
     try:
@@ -111,13 +113,15 @@ def load_directory(folder: Path, subject: Subject, *, device: str = "cpu", dtype
                 dtype=getattr(torch, dtype),
                 attn_implementation="eager",
                 local_files_only=True,
+                trust_remote_code=False,
                 output_loading_info=True,
+                device_map=None if device == "cpu" else {"": device},
             )
     except Exception as error:  # of transformers, safetensors, pickle and torch, each with kinds of its own
         raise LoadError(f"{name}: the weights in {folder} cannot be loaded: {_first_line(error)}") from None
     _check_weights(info, name)
     model.requires_grad_(False)
-    model.eval().to(device)
+    model.eval()
     tokenizer = _tokenizer(folder, name)
     vocabulary = int(model.get_output_embeddings().weight.shape[0])
     if not 0 <= subject.bos < vocabulary:
@@ -159,7 +163,8 @@ def quiet_transformers() -> Iterator[None]:
 
 def weight_bytes(folder: Path, dtype: Dtype) -> int:
     """How many bytes the weights of a directory take in memory as `dtype`, from file headers alone."""
-    safetensors = sorted(folder.glob("*.safetensors"))
+    whole = folder / "model.safetensors"
+    safetensors = [whole] if whole.is_file() else sorted(folder.glob("model-*.safetensors"))
     total = 0
     for path in safetensors:
         with path.open("rb") as stream:
@@ -169,7 +174,7 @@ def weight_bytes(folder: Path, dtype: Dtype) -> int:
                 begin, end = description["data_offsets"]
                 total += (end - begin) * _BYTES[dtype] // _STORED_BYTES.get(description["dtype"], 1)
     # The header of a pickle says no dtype: half precision is assumed, which can only overestimate.
-    pickles = [] if safetensors else sorted(folder.glob("*.bin"))
+    pickles = [] if safetensors else sorted(folder.glob("pytorch_model*.bin"))
     return total + sum(path.stat().st_size for path in pickles) * _BYTES[dtype] // 2
 
 
@@ -246,7 +251,7 @@ def _tokenizer(folder: Path, name: str) -> Any:
     from transformers import AutoTokenizer
 
     try:
-        return AutoTokenizer.from_pretrained(folder, local_files_only=True)
+        return AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
     except (OSError, ValueError, KeyError, ImportError) as error:
         raise LoadError(f"{name}: no tokenizer can be loaded from {folder}: {_first_line(error)}") from None
 

@@ -424,7 +424,7 @@ def _tokenizer_bos(directory: Path, *, name: str) -> int | None:
     from transformers import AutoTokenizer
 
     try:
-        tokenizer = AutoTokenizer.from_pretrained(directory, local_files_only=True)
+        tokenizer = AutoTokenizer.from_pretrained(directory, local_files_only=True, trust_remote_code=False)
     except (OSError, ValueError, ImportError) as error:
         raise ResolventError(
             f"{name}: no tokenizer can be loaded from {directory}: {str(error).splitlines()[0]}"
