@@ -87,3 +87,38 @@ def test_a_failing_shard_fails_its_claims_and_lf_goes_on(study):
     assert set(again.words) == {"good[ada]", "other[ada]"}
     assert again.provenance["partial"]
     assert study.run("--lf").code == 0  # nothing is left of the failure
+
+
+KILL_AFTER_REPORTING = """
+import os
+import signal
+
+import pytest
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_teardown(item):
+    order = item.config.rootpath / "orders" / "after"
+    if "test_good[ada]" in item.nodeid and order.exists():
+        order.unlink()
+        os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_a_worker_killed_after_reporting_gives_one_verdict(study):
+    """Its item runs again; equal verdicts count once, different ones are an error."""
+    study.claim("good", texts=1)
+    changing = "import os; claim.judge(size=0.9 + len(os.listdir('orders')), heads=1)"
+    study.claim("moody", texts=1, body=changing)
+    study.write("claims/conftest.py", KILL_AFTER_REPORTING)
+    study.write("orders/after", "")
+    study.register()
+    run = study.run("-n", "2", "-k", "good")
+    assert "replacing crashed worker" in run.output
+    assert run.code == 0, run.output
+    assert run.words == {"good[ada]": "SUPPORTED", "good[bell]": "SUPPORTED"}
+    study.write("orders/after", "")
+    study.write("claims/conftest.py", KILL_AFTER_REPORTING.replace("test_good", "test_moody"))
+    run = study.run("-n", "2", "-k", "moody and ada")
+    assert run.code == 1
+    assert "moody on ada was judged twice, with different results: supported, supported" in run.output

@@ -45,6 +45,11 @@ class Controller:
         self._clock = time.monotonic()
         self._worker_input: dict[str, Any] | None = None
 
+    def pytest_report_header(self) -> list[str]:
+        ledger = self.run.ledger
+        head = f"ledger: {len(ledger.entries)} lines, head {ledger.head} (unanchored)" if ledger else "no ledger"
+        return [f"subjects: {', '.join(self.run.chosen)}", head, f"evidence: {self.run.study.evidence}"]
+
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: Any) -> None:
         """The same snapshot for every worker, replacements included."""
@@ -123,7 +128,8 @@ class Controller:
         self.selected = {pair for pair in map(pair_of, ids) if pair}
         if self.selected:
             self.folder = self._new_folder()
-            self.progress.start(sum(node_id.startswith("evidence::") for node_id in ids))
+            shards = sum(node_id.startswith("evidence::") for node_id in ids)
+            self.progress.start(shards, in_background=self.config.pluginmanager.has_plugin("dsession"))
 
     def _new_folder(self) -> RunFolder:
         given = self.run.options.run_dir
@@ -203,7 +209,8 @@ class Controller:
         for claim, subject in self.gate.incomplete:
             notes.append((f"INCOMPLETE: no verdict for {claim} on {subject}", "red"))
         for (claim, subject), verdicts in sorted(self.conflicts.items()):
-            notes.append((f"ERROR: two different verdicts for {claim} on {subject}: {' / '.join(verdicts)}", "red"))
+            results = ", ".join(verdicts)
+            notes.append((f"ERROR: {claim} on {subject} was judged twice, with different results: {results}", "red"))
         for name in sorted({subject for _, subject in self.unavailable}):
             notes.append((f"UNAVAILABLE: {self.run.unavailable[name]}", "red"))
         drafts = self._drafts()

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import threading
 import time
-from typing import Any
+from collections.abc import Callable
 
 import pytest
 
-_PERIOD_SECONDS = 10.0
+PERIOD_SECONDS = 10.0
 
 
 class Progress:
@@ -16,27 +16,32 @@ class Progress:
 
     total, done  shards of this run
     matrices     analysed so far
+    _written     when a line was last written (time.monotonic seconds)
+    _thread      writes where no report arrives for long; only under xdist, since pytest captures what a process
+                 writes while it runs an item itself
     """
 
-    def __init__(self, write_line: Any) -> None:
+    def __init__(self, write_line: Callable[[str], object]) -> None:
         self._write_line = write_line
         self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="resolvent-progress", daemon=True)
-        self._started = time.monotonic()
+        self._thread = threading.Thread(target=self._watch, name="resolvent-progress", daemon=True)
+        self._started = self._written = time.monotonic()
         self.total = 0
         self.done = 0
         self.matrices = 0
 
-    def start(self, total: int) -> None:
+    def start(self, total: int, *, in_background: bool) -> None:
         """Begins to report on `total` shards; called once, when collection is known."""
-        if total and not self.total:
-            self.total = total
-            self._started = time.monotonic()
+        self.total = total
+        self._started = self._written = time.monotonic()
+        if total and in_background:
             self._thread.start()
 
     def shard_done(self, matrices: int) -> None:
+        """Counts a shard; a line follows where the last is old enough."""
         self.done += 1
         self.matrices += matrices
+        self._write_if_due()
 
     def stop(self) -> None:
         self._stop.set()
@@ -49,11 +54,15 @@ class Progress:
             text += f", about {_duration(elapsed / self.done * (self.total - self.done))} left"
         return text
 
-    def _run(self) -> None:
-        while not self._stop.wait(_PERIOD_SECONDS):
-            if self.done >= self.total:
-                return
-            self._write_line(self.line(time.monotonic()))
+    def _write_if_due(self) -> None:
+        now = time.monotonic()
+        if now - self._written >= PERIOD_SECONDS:
+            self._written = now
+            self._write_line(self.line(now))
+
+    def _watch(self) -> None:
+        while self.done < self.total and not self._stop.wait(1.0):
+            self._write_if_due()
 
 
 def _duration(seconds: float) -> str:
@@ -61,7 +70,7 @@ def _duration(seconds: float) -> str:
     return f"{minutes} min {rest} s" if minutes else f"{rest} s"
 
 
-def terminal_writer(config: pytest.Config) -> Any:
+def terminal_writer(config: pytest.Config) -> Callable[[str], None]:
     """A function that writes a whole line to pytest's terminal, or to nowhere under `-p no:terminal`."""
     reporter = config.pluginmanager.get_plugin("terminalreporter")
 

@@ -9,7 +9,7 @@ from resolvent.errors import ResolventError
 from resolvent.registry import Claim, amendments, load_claim, published
 from resolvent.report.criteria_table import side
 from resolvent.report.numbers import number, signed, with_interval
-from resolvent.report.terminal import kind_words, tally
+from resolvent.report.terminal import kinds, tally
 from resolvent.report.verdict_line import VerdictLine
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def _matrix(lines: Sequence[VerdictLine]) -> list[str]:
     for claim in dict.fromkeys(line.pair[0] for line in lines):
         present = [cells[claim, subject] for subject in subjects if (claim, subject) in cells]
         words = [cells[claim, subject].shown.word if (claim, subject) in cells else "–" for subject in subjects]
-        rows.append([claim, present[0].title, *words, kind_words(present[0])])
+        rows.append([claim, present[0].title, *words, kinds(present)])
     return [_table(["claim", "title", *subjects, "kind"], rows)]
 
 
@@ -81,7 +81,7 @@ def _weights(subjects: StudySubjects, lines: Sequence[VerdictLine]) -> list[str]
 
 def _claim(study: Study, name: str, lines: Sequence[VerdictLine]) -> list[str]:
     claim = _loaded(study, name)
-    parts = [f"### {name}", f"{lines[0].title}. *{kind_words(lines[0])}*"]
+    parts = [f"### {name}", f"{lines[0].title}. *{kinds(lines)}*"]
     if claim is not None:
         parts += [f"Hypothesis: {_one_line(claim.hypothesis)}", f"Known before: {_one_line(claim.prior_knowledge)}"]
     for line in lines:

@@ -115,16 +115,22 @@ def _matrix(lines: Sequence[VerdictLine], unavailable: Mapping[Pair, str]) -> An
                 row.append(Text(UNAVAILABLE[2], style=UNAVAILABLE[3]))
             else:
                 row.append("–")
-        row.append(kind_words(of_claim[0]) if of_claim else "")
+        row.append(kinds(of_claim))
         reasons = [(line.pair[1], _decided_by(line)) for line in of_claim]
         row.append("; ".join(f"{name}: {why}" if len(subjects) > 1 else why for name, why in reasons if why))
         table.add_row(*row)
     return table
 
 
-def kind_words(line: VerdictLine) -> str:
-    """The kind, and “not blind” where the data had been looked at."""
-    return f"{line.kind.replace('_', ' ')}, not blind" if line.seen else line.kind.replace("_", " ")
+def kinds(lines: Sequence[VerdictLine]) -> str:
+    """The kind of a claim, and on which subjects it is not blind."""
+    if not lines:
+        return ""
+    kind = lines[0].kind.replace("_", " ")
+    seen = [line.pair[1] for line in lines if line.seen]
+    if not seen:
+        return kind
+    return f"{kind}, not blind" + ("" if len(seen) == len(lines) else f" on {', '.join(seen)}")
 
 
 def _decided_by(line: VerdictLine) -> str:
