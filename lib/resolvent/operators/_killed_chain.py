@@ -11,6 +11,8 @@ import numpy as np
 from numba import njit
 from numpy import ndarray
 
+# A probability divided by a leak below this could overflow.
+SAFE_LEAK = 1e-290
 # The Rayleigh quotient of [x, M][x, M]ᵀ is at most this far (relatively) below its top eigenvalue when iteration stops.
 NORM_ACCURACY = 2e-15
 # The same for a singular vector that is to be right to 1e-14.
@@ -30,41 +32,26 @@ def killed_moves(a: ndarray) -> ndarray:
     return moves
 
 
-@njit(cache=True, nogil=True)
-def killed_leaks(a: ndarray) -> ndarray:
-    """c (m,): the probability of leaving each state of the chain, a sum of non-negative terms."""
-    m = a.shape[0] - 1
-    leaks = np.zeros(m)
-    for i in range(m):
-        leak = 0.0
-        for j in range(i + 1):
-            leak += a[i + 1, j]
-        leaks[i] = leak
-    return leaks
+# Sums may be reordered, so that they run in SIMD lanes; nothing is assumed about infinities, NaN or subnormals.
+REORDER = {"reassoc", "contract"}
 
 
-@njit(cache=True, nogil=True)
-def exit_moves(moves: ndarray, leaks: ndarray) -> ndarray:
-    """(m, m), strictly lower: B_ij / c_i, where a step that leaves i goes (rows of absorbing states are 0).
-
-    The hitting probabilities are H = (I − exits)^{-1}.
-    """
-    m = leaks.size
-    exits = np.zeros((m, m))
-    for i in range(m):
-        if leaks[i] > 0.0:
-            for j in range(i):
-                exits[i, j] = moves[i, j] / leaks[i]
-    return exits
-
-
-@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
-def dot(x: ndarray, y: ndarray, length: int) -> float:
-    """Σ x_i y_i over the first `length` entries; the only sum that may be reordered, so that it runs in SIMD lanes."""
-    total = 0.0
+@njit(cache=True, nogil=True, fastmath=REORDER)
+def total(x: ndarray, length: int) -> float:
+    """Σ x_i over the first `length` entries."""
+    out = 0.0
     for i in range(length):
-        total += x[i] * y[i]
-    return total
+        out += x[i]
+    return out
+
+
+@njit(cache=True, nogil=True, fastmath=REORDER)
+def dot(x: ndarray, y: ndarray, length: int) -> float:
+    """Σ x_i y_i over the first `length` entries."""
+    out = 0.0
+    for i in range(length):
+        out += x[i] * y[i]
+    return out
 
 
 @njit(cache=True, nogil=True)
@@ -116,31 +103,43 @@ def product(left: ndarray, right: ndarray, out: ndarray) -> None:
 
 
 @njit(cache=True, nogil=True)
-def hit(exits: ndarray, x: ndarray) -> None:
-    """x ← H x in place, H = (I − exits)^{-1} the hitting probabilities."""
-    for i in range(x.size):
-        x[i] += dot(exits[i], x, i)
+def killed_leaks(a: ndarray) -> ndarray:
+    """c (m,): the probability of leaving each state of the chain, a sum of non-negative terms."""
+    m = a.shape[0] - 1
+    leaks = np.empty(m)
+    for i in range(m):
+        leaks[i] = total(a[i + 1], i + 1)
+    return leaks
 
 
 @njit(cache=True, nogil=True)
-def hit_transposed(exits: ndarray, x: ndarray) -> None:
+def hit(moves: ndarray, leaks: ndarray, x: ndarray) -> None:
+    """x ← H x in place. H = (I − E)^{-1} are the hitting probabilities, E_ij = B_ij / c_i (0 if c_i = 0) for j < i."""
+    for i in range(x.size):
+        if leaks[i] > 0.0:
+            x[i] += dot(moves[i], x, i) / leaks[i]
+
+
+@njit(cache=True, nogil=True)
+def hit_transposed(moves: ndarray, leaks: ndarray, x: ndarray) -> None:
     """x ← Hᵀ x in place."""
     for i in range(x.size - 1, 0, -1):
-        factor = x[i]
-        if factor != 0.0:
-            row = exits[i]
+        leak = leaks[i]
+        row = moves[i]
+        if leak > SAFE_LEAK:
+            factor = x[i] / leak
             for j in range(i):
                 x[j] += factor * row[j]
+        elif leak > 0.0:
+            for j in range(i):
+                x[j] += x[i] * (row[j] / leak)
 
 
 @njit(cache=True, nogil=True)
 def row_sums(lower: ndarray, out: ndarray) -> None:
     """out = L·1."""
     for i in range(out.size):
-        total = 0.0
-        for j in range(i + 1):
-            total += lower[i, j]
-        out[i] = total
+        out[i] = total(lower[i], i + 1)
 
 
 @njit(cache=True, nogil=True)
@@ -153,10 +152,35 @@ def length(x: ndarray) -> float:
         return largest
     if 1e-100 < largest < 1e100:
         return np.sqrt(dot(x, x, x.size))
-    total = 0.0
+    squares = 0.0
     for i in range(x.size):
-        total += (x[i] / largest) ** 2
-    return largest * np.sqrt(total)
+        squares += (x[i] / largest) ** 2
+    return largest * np.sqrt(squares)
+
+
+@njit(cache=True, nogil=True)
+def _power_step(
+    factors: list[ndarray], x: ndarray, u: ndarray, back: ndarray, spare: ndarray, image: ndarray
+) -> tuple[float, float]:
+    """Rayleigh quotient uᵀGu of the unit vector u and ‖Gu − quotient·u‖², G = xxᵀ + MMᵀ; then u ← Gu / ‖Gu‖."""
+    m = x.size
+    back[:] = u
+    for k in range(len(factors)):
+        times_transposed(factors[k], back, spare)
+        back, spare = spare, back
+    along = dot(x, u, m)
+    quotient = along * along + dot(back, back, m)
+    for k in range(len(factors) - 1, -1, -1):
+        times(factors[k], back, spare)
+        back, spare = spare, back
+    residual = 0.0
+    for i in range(m):
+        image[i] = back[i] + along * x[i]
+        residual += (image[i] - quotient * u[i]) ** 2
+    size = np.sqrt(dot(image, image, m))
+    for i in range(m):
+        u[i] = image[i] / size
+    return quotient, residual
 
 
 @njit(cache=True, nogil=True)
@@ -175,33 +199,38 @@ def extended_norm(factors: list[ndarray], x: ndarray, u: ndarray, accuracy: floa
         return 0.0
     for i in range(m):
         u[i] = x[i] / size
-    back = np.empty(m)
-    spare = np.empty(m)
-    image = np.empty(m)
+    back, spare, image = np.empty(m), np.empty(m), np.empty(m)
     quotient = 0.0
     for _ in range(NORM_ITERATIONS):
-        back[:] = u
-        for k in range(len(factors)):
-            times_transposed(factors[k], back, spare)
-            back, spare = spare, back
-        along = dot(x, u, m)
-        quotient = along * along + dot(back, back, m)
-        for k in range(len(factors) - 1, -1, -1):
-            times(factors[k], back, spare)
-            back, spare = spare, back
-        image[:] = back
-        for i in range(m):
-            image[i] += along * x[i]
-        residual = 0.0
-        for i in range(m):
-            residual += (image[i] - quotient * u[i]) ** 2
-        size = np.sqrt(dot(image, image, m))
-        for i in range(m):
-            u[i] = image[i] / size
+        quotient, residual = _power_step(factors, x, u, back, spare, image)
         # λ₁ − quotient ≤ residual / (quotient − λ₂) and λ₂ ≤ λ₁ / 2; the next vector is better still
         if residual <= 0.25 * accuracy * quotient * quotient:
             break
     return np.sqrt(quotient)
+
+
+@njit(cache=True, nogil=True)
+def norm_reaches(factors: list[ndarray], x: ndarray, u: ndarray, wanted: float) -> bool:
+    """Whether ‖[x, M]‖₂ ≥ wanted > 0, for x and M as in `extended_norm`, in as few steps as decide it."""
+    m = x.size
+    size = length(x)
+    if size == 0.0:
+        return False
+    for i in range(m):
+        u[i] = x[i] / size
+    back, spare, image = np.empty(m), np.empty(m), np.empty(m)
+    level = wanted * wanted
+    ahead = 1.0
+    for step in range(NORM_ITERATIONS):
+        quotient, residual = _power_step(factors, x, u, back, spare, image)
+        if quotient >= level:
+            return True
+        # from the second quotient on it is at least ¾ λ₁, so λ₂ ≤ ⅔ of it
+        if step > 0:
+            ahead *= 0.25
+            if quotient < level * (1.0 - ahead) or quotient + 3.0 * residual / quotient < level:
+                return False
+    return False
 
 
 @njit(cache=True, nogil=True)
@@ -286,14 +315,12 @@ def power(moves: ndarray, k: int) -> tuple[ndarray, int]:
 def limit_power(moves: ndarray, leaks: ndarray) -> ndarray:
     """lim B^k: the columns of H that belong to absorbing states, 0 elsewhere."""
     m = leaks.size
-    exits = exit_moves(moves, leaks)
     limit = np.zeros((m, m))
     column = np.empty(m)
     for b in range(m):
         if leaks[b] == 0.0:
             column[:] = 0.0
             column[b] = 1.0
-            for i in range(b + 1, m):
-                column[i] = dot(exits[i], column, i)
+            hit(moves, leaks, column)
             limit[:, b] = column
     return limit
