@@ -54,10 +54,21 @@ def dot(x: ndarray, y: ndarray, length: int) -> float:
     return out
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, fastmath=REORDER)
 def times(lower: ndarray, x: ndarray, out: ndarray) -> None:
-    """out = L x."""
-    for i in range(x.size):
+    """out = L x, four rows at a time (what lies above the diagonal is zero)."""
+    m = x.size
+    whole = m - m % 4
+    for i in range(0, whole, 4):
+        row0, row1, row2, row3 = lower[i], lower[i + 1], lower[i + 2], lower[i + 3]
+        s0 = s1 = s2 = s3 = 0.0
+        for j in range(i + 4):
+            s0 += row0[j] * x[j]
+            s1 += row1[j] * x[j]
+            s2 += row2[j] * x[j]
+            s3 += row3[j] * x[j]
+        out[i], out[i + 1], out[i + 2], out[i + 3] = s0, s1, s2, s3
+    for i in range(whole, m):
         out[i] = dot(lower[i], x, i + 1)
 
 
@@ -82,24 +93,37 @@ def times_transposed(lower: ndarray, x: ndarray, out: ndarray) -> None:
 
 @njit(cache=True, nogil=True)
 def product(left: ndarray, right: ndarray, out: ndarray) -> None:
-    """out = L₁ L₂ for lower triangular matrices."""
+    """out = L₁ L₂, two rows of L₁ and four of L₂ at a time (what lies above the diagonal is zero)."""
     m = left.shape[0]
     out[:, :] = 0.0
-    for i in range(m):
-        row = out[i]
-        whole = (i + 1) - (i + 1) % 4
-        for k in range(0, whole, 4):
-            a0, a1, a2, a3 = left[i, k], left[i, k + 1], left[i, k + 2], left[i, k + 3]
-            if a0 == 0.0 and a1 == 0.0 and a2 == 0.0 and a3 == 0.0:
-                continue
+    whole = m - m % 2
+    for i in range(0, whole, 2):
+        left_a, left_b = left[i], left[i + 1]
+        out_a, out_b = out[i], out[i + 1]
+        k = 0
+        while k + 4 <= i + 2:
+            a0, a1, a2, a3 = left_a[k], left_a[k + 1], left_a[k + 2], left_a[k + 3]
+            b0, b1, b2, b3 = left_b[k], left_b[k + 1], left_b[k + 2], left_b[k + 3]
             row0, row1, row2, row3 = right[k], right[k + 1], right[k + 2], right[k + 3]
             for j in range(k + 4):
-                row[j] += (a0 * row0[j] + a1 * row1[j]) + (a2 * row2[j] + a3 * row3[j])
-        for k in range(whole, i + 1):
-            a0 = left[i, k]
+                r0, r1, r2, r3 = row0[j], row1[j], row2[j], row3[j]
+                out_a[j] += (a0 * r0 + a1 * r1) + (a2 * r2 + a3 * r3)
+                out_b[j] += (b0 * r0 + b1 * r1) + (b2 * r2 + b3 * r3)
+            k += 4
+        while k < i + 2:
+            a0, b0 = left_a[k], left_b[k]
             row0 = right[k]
             for j in range(k + 1):
-                row[j] += a0 * row0[j]
+                out_a[j] += a0 * row0[j]
+                out_b[j] += b0 * row0[j]
+            k += 1
+    if whole < m:
+        last = out[whole]
+        for k in range(m):
+            a0 = left[whole, k]
+            row0 = right[k]
+            for j in range(k + 1):
+                last[j] += a0 * row0[j]
 
 
 @njit(cache=True, nogil=True)
