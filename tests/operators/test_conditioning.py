@@ -41,6 +41,12 @@ def test_departure_is_the_norm_beyond_the_eigenvalues(n: int, seed: int) -> None
     assert departure(attention(n, seed)) == pytest.approx(math.sqrt(max(beyond, 0)), abs=1e-12)
 
 
+def test_departure_of_tiny_entries_does_not_underflow() -> None:
+    """Squares of 1e-200 leave the float range; lengths are taken in scale."""
+    A = np.array([[1, 0, 0], [1, 0, 0], [1, 1e-200, 1e-200]])
+    assert departure(A) == pytest.approx(math.sqrt(5) * 1e-200, rel=1e-12)
+
+
 @pytest.mark.parametrize(("n", "expected"), [(16, 6.945286), (64, 29.839080), (128, 60.373573)])
 def test_uniform_averaging_is_as_ill_conditioned_as_known(n: int, expected: float) -> None:
     """Values far beyond what an SVD of the eigenvectors can resolve."""

@@ -285,6 +285,21 @@ def test_smallest_sizes() -> None:
     assert (still.lower, still.upper, still.k_sup) == (0, 0, 1)
 
 
+@pytest.mark.parametrize("size", [1e-160, 1e-250, 1e-300])
+def test_tiny_deviations_keep_their_norm(size: float) -> None:
+    """Their squares underflow; ‖A_dev‖ of rows that put `size` on token 1 and the rest on BOS is size·√(2(n−1))."""
+    n = 6
+    A = np.zeros((n, n))
+    A[:, 0] = 1
+    A[1:, 1] = size
+    found = transient_supremum(A)
+    assert found.lower == pytest.approx(size * math.sqrt(2 * (n - 1)), rel=1e-12)
+    assert found.k_sup == 1
+    assert operator_norm(A) == found.lower
+    norms = deviation_power_norms(A, [1, 2])
+    np.testing.assert_allclose(norms, np.array([1, 2]) * math.log10(size) + math.log10(2 * (n - 1)) / 2, rtol=1e-12)
+
+
 def test_what_is_not_causal_stochastic_is_refused() -> None:
     """Every public function validates."""
     bad = np.array([[1.0, 0], [0.3, 0.5]])

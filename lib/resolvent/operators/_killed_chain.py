@@ -184,26 +184,31 @@ def length(x: ndarray) -> float:
 
 @njit(cache=True, nogil=True)
 def _power_step(
-    factors: list[ndarray], x: ndarray, u: ndarray, back: ndarray, spare: ndarray, image: ndarray
+    factors: list[ndarray], x: ndarray, size: float, u: ndarray, back: ndarray, spare: ndarray, image: ndarray
 ) -> tuple[float, float]:
-    """Rayleigh quotient uᵀGu of the unit vector u and ‖Gu − quotient·u‖², G = xxᵀ + MMᵀ; then u ← Gu / ‖Gu‖."""
+    """Rayleigh quotient uᵀGu of the unit vector u and ‖Gu − quotient·u‖²; then u ← Gu / ‖Gu‖.
+
+    G = (xxᵀ + MMᵀ) / size² with size = ‖x‖, so that neither tiny nor huge entries leave the float range.
+    """
     m = x.size
     back[:] = u
     for k in range(len(factors)):
         times_transposed(factors[k], back, spare)
         back, spare = spare, back
-    along = dot(x, u, m)
+    along = dot(x, u, m) / size
+    for i in range(m):
+        back[i] /= size
     quotient = along * along + dot(back, back, m)
     for k in range(len(factors) - 1, -1, -1):
         times(factors[k], back, spare)
         back, spare = spare, back
     residual = 0.0
     for i in range(m):
-        image[i] = back[i] + along * x[i]
+        image[i] = (back[i] + along * x[i]) / size
         residual += (image[i] - quotient * u[i]) ** 2
-    size = np.sqrt(dot(image, image, m))
+    image_size = np.sqrt(dot(image, image, m))
     for i in range(m):
-        u[i] = image[i] / size
+        u[i] = image[i] / image_size
     return quotient, residual
 
 
@@ -213,8 +218,7 @@ def extended_norm(factors: list[ndarray], x: ndarray, u: ndarray, accuracy: floa
 
     Power iteration on G = xxᵀ + MMᵀ cannot stall. Let σ = ‖M‖ and u its top left vector: x ≥ M·1 ≥ M v = σ u, so λ₁(G)
     ≥ 2σ² ≥ 2 λ₂(G); and ‖x‖² ≥ λ₁/2, so the angle between x and the top vector is at most 45°. From x the Rayleigh
-    quotient is within 4^-j after j steps. The result is a lower bound, within `accuracy` (u: within its square root);
-    entries of x should lie well inside the float range.
+    quotient is within 4^-j after j steps. The result is a lower bound, within `accuracy` (u: within its square root).
     """
     m = x.size
     size = length(x)
@@ -226,11 +230,11 @@ def extended_norm(factors: list[ndarray], x: ndarray, u: ndarray, accuracy: floa
     back, spare, image = np.empty(m), np.empty(m), np.empty(m)
     quotient = 0.0
     for _ in range(NORM_ITERATIONS):
-        quotient, residual = _power_step(factors, x, u, back, spare, image)
+        quotient, residual = _power_step(factors, x, size, u, back, spare, image)
         # λ₁ − quotient ≤ residual / (quotient − λ₂) and λ₂ ≤ λ₁ / 2; the next vector is better still
         if residual <= 0.25 * accuracy * quotient * quotient:
             break
-    return np.sqrt(quotient)
+    return size * np.sqrt(quotient)
 
 
 @njit(cache=True, nogil=True)
@@ -243,10 +247,10 @@ def norm_reaches(factors: list[ndarray], x: ndarray, u: ndarray, wanted: float) 
     for i in range(m):
         u[i] = x[i] / size
     back, spare, image = np.empty(m), np.empty(m), np.empty(m)
-    level = wanted * wanted
+    level = (wanted / size) ** 2
     ahead = 1.0
     for step in range(NORM_ITERATIONS):
-        quotient, residual = _power_step(factors, x, u, back, spare, image)
+        quotient, residual = _power_step(factors, x, size, u, back, spare, image)
         if quotient >= level:
             return True
         # from the second quotient on it is at least ¾ λ₁, so λ₂ ≤ ⅔ of it

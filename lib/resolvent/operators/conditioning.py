@@ -306,14 +306,10 @@ def log10_condition_kernel(a: ndarray) -> float:
 @njit(cache=True, nogil=True)
 def departure_kernel(a: ndarray) -> float:
     """‖A_dev − diag‖_F of one matrix."""
-    total = 0.0
+    rows = np.zeros(a.shape[0])
     for i in range(1, a.shape[0]):
-        alive = a[i, i]
-        for j in range(1, i):
-            alive += a[i, j]
-            total += a[i, j] * a[i, j]
-        total += alive * alive
-    return np.sqrt(total)
+        rows[i] = np.hypot(chain.length(a[i, 1:i]), chain.total(a[i, 1:], i))
+    return chain.length(rows)
 
 
 def departure(A: Float[ndarray, "n n"]) -> float:
