@@ -12,13 +12,24 @@ import math
 import numba
 import numpy as np
 
-from resolvent.operators._resolvent_norm import interval_bound, numerical_abscissa, scaled_resolvent_norm
+from resolvent.operators._resolvent_norm import (
+    column_share,
+    interval_bound,
+    numerical_abscissa,
+    sag,
+    scaled_resolvent_norm,
+    weighted_end,
+)
 from resolvent.operators._triangular import killed_chain
 
 CAPACITY = 512  # points of one search
 EVALUATION_BUDGET = 500
 GAP = 8e-7  # of log K between the two bounds; leaves room below the 1e-6 promised
 POINT_GAP = 1e-7  # of log F at the points that carry the maximum
+POINT_LOOSE = 2.5e-7  # the same at the other points, unless they are well below
+CLIMBING_GAP = 1e-4  # on the way to the maximum, where only a slope is needed
+FIRST_GAP = 1e-3
+MOST_CLIMBING_STEPS = 24
 SMALLEST_X = 1e-250  # stands for x → 0+
 FIRST_NEWTON_GAP = 1e-2  # a first guess needs no more
 NEWTON_GAP = 2e-7  # of log g at the root; the Rayleigh quotient itself is far closer
@@ -47,25 +58,40 @@ def _insert(points, vectors, count, x, low, high, slope, v):
 
 @numba.njit(cache=True, nogil=True)
 def _start(points, vectors, count, x, v):
-    """A starting vector at x: interpolated between the neighbours in log x, or that of the nearest point."""
+    """A starting vector at x: the polynomial in log x through the vectors of the (at most three) nearest points.
+
+    Where it falls below a tenth of the nearest vector, a tenth of that: any positive start will do.
+    """
     n = v.size
     if count == 0:
-        for i in range(n):
-            v[i] = 1.0
-        return
+        return  # v holds the vector of the numerical abscissa
     k = 0
     while k < count and points[k, 0] < x:
         k += 1
-    if k == 0 or k == count:
-        row = int(points[min(k, count - 1), 5])
-        for i in range(n):
-            v[i] = vectors[row, i]
-        return
-    left = int(points[k - 1, 5])
-    right = int(points[k, 5])
-    share = math.log(x / points[k - 1, 0]) / math.log(points[k, 0] / points[k - 1, 0])
+    low = k  # the points low..high − 1 are nearest
+    high = k
+    while high - low < 3 and (low > 0 or high < count):
+        if high == count or (low > 0 and x / points[low - 1, 0] < points[high, 0] / x):
+            low -= 1
+        else:
+            high += 1
+    nearest = low
+    for a in range(low, high):
+        if abs(math.log(points[a, 0] / x)) < abs(math.log(points[nearest, 0] / x)):
+            nearest = a
+    row = int(points[nearest, 5])
     for i in range(n):
-        v[i] = (1.0 - share) * vectors[left, i] + share * vectors[right, i]
+        v[i] = 0.0
+    for a in range(low, high):
+        weight = 1.0
+        for b in range(low, high):
+            if b != a:
+                weight *= math.log(x / points[b, 0]) / math.log(points[a, 0] / points[b, 0])
+        other = int(points[a, 5])
+        for i in range(n):
+            v[i] += weight * vectors[other, i]
+    for i in range(n):
+        v[i] = max(v[i], 0.1 * vectors[row, i])
 
 
 @numba.njit(cache=True, nogil=True)
@@ -119,45 +145,139 @@ def _rise(points, k):
 
 
 @numba.njit(cache=True, nogil=True)
-def _climb(chain, leak, points, vectors, count, budget, work):
-    """Find a local maximum of log F in log x by a bracketed secant iteration on its derivative; returns the count.
+def _model_top(c, delta):
+    """The x that maximises x √(c²/r² + 1)/(x + delta): F of [[0, 0], [c, 1 − delta]] but for one small entry."""
+    low = -20.0
+    high = 1.2  # without a maximum in the model start here: real ones lie further left, but for K next to 1
+    for _ in range(26):
+        middle = 0.5 * (low + high)
+        x = math.exp(middle)
+        if _model_fall(c, x) + x / (x + delta) < 1.0:
+            low = middle
+        else:
+            high = middle
+    return math.exp(0.5 * (low + high))
 
-    Starts from the only point there is. Stops when the next step would gain less than the tolerance of K.
+
+@numba.njit(cache=True, nogil=True)
+def _model_fall(c, x):
+    """−d log √(c²/r² + 1) / d log x."""
+    r = 1.0 + x
+    return x * c * c / (r * (c * c + r * r))
+
+
+@numba.njit(cache=True, nogil=True)
+def _two_state_model(chain, leak):
+    """(c, δ) of the killed chain seen as one surviving state: c = ‖B·1‖ and 1 − δ = ‖B²·1‖ / ‖B·1‖."""
+    n = leak.size
+    first = 0.0
+    second = 0.0
+    for i in range(1, n):
+        s = chain[i, i] * chain[i, 0]
+        for j in range(1, i):
+            s += chain[i, j] * chain[j, 0]
+        first += chain[i, 0] * chain[i, 0]
+        second += s * s
+    if first == 0.0:
+        return 0.0, 1.0
+    return math.sqrt(first), max(1.0 - math.sqrt(second / first), 1e-8)
+
+
+@numba.njit(cache=True, nogil=True)
+def _climb(chain, leak, points, vectors, work):
+    """Find a local maximum of log F by a bracketed secant iteration on its derivative in t = log x; returns the count.
+
+    The first two points come from the two-state model, the second with δ fitted to the slope found at the first.
     """
-    left = -1.0  # x where log F still rises
-    right = -1.0  # x where it falls
-    left_rise = 0.0
-    right_rise = 0.0
-    x = points[0, 0]
-    rise = _rise(points, 0)
-    step = 1.0
-    for _ in range(budget):
-        if rise > 0.0:
-            left, left_rise = x, rise
-        else:
-            right, right_rise = x, rise
-        if left > 0.0 and right > 0.0:
-            width = math.log(right / left)
-            share = left_rise / (left_rise - right_rise)
-            curvature = (left_rise - right_rise) / width
-            if min(left_rise, -right_rise) ** 2 <= 0.2 * POINT_GAP * curvature:
-                break
-            share = min(max(share, 0.02), 0.98)
-            x = left * math.exp(share * width)
-        elif left > 0.0:
-            if left_rise**2 <= 0.05 * POINT_GAP or x > 1e6:
-                break
-            x = left * math.exp(step)
-            step *= 1.6
-        else:
-            if right_rise**2 <= 0.05 * POINT_GAP or x < 1e-12:
-                break
-            x = right * math.exp(-step)
-            step *= 1.6
-        k = _evaluate(chain, leak, points, vectors, count, x, 1e-4, -np.inf, work)
-        count += 1
+    c, delta = _two_state_model(chain, leak)
+    x = _model_top(c, delta)
+    left = -np.inf  # t where log F still rises
+    right = np.inf  # t where it falls
+    before_t = np.nan
+    before_rise = np.nan
+    gap = FIRST_GAP
+    for count in range(1, MOST_CLIMBING_STEPS + 1):
+        k = _evaluate(chain, leak, points, vectors, count - 1, x, gap, -np.inf, work)
+        t = math.log(x)
         rise = _rise(points, k)
+        if rise > 0.0:
+            left = max(left, t)
+        else:
+            right = min(right, t)
+        curvature = 0.25
+        if count > 1 and t != before_t:
+            curvature = (before_rise - rise) / (t - before_t)
+        if rise * rise <= 0.2 * POINT_GAP * abs(curvature) or abs(t - before_t) < 1e-7:
+            break
+        if count == 1:
+            share = 1.0 - rise - _model_fall(c, x)
+            if 0.0 < share < 1.0:
+                target = math.log(_model_top(c, x * (1.0 - share) / share))
+            else:
+                target = t + (1.0 if rise > 0.0 else -1.0)
+        else:
+            target = t + rise / curvature if curvature > 0.0 else (t + 2.0 if rise > 0.0 else t - 2.0)
+        target = min(max(target, t - 2.0), t + 2.0)
+        if not left < target < right:
+            if left > -np.inf and right < np.inf:
+                target = 0.5 * (left + right)
+            else:
+                target = t + (1.0 if rise > 0.0 else -1.0)
+        if target > 14.0 or target < -28.0:
+            break
+        gap = POINT_GAP if abs(target - t) < 0.05 else CLIMBING_GAP
+        before_t, before_rise = t, rise
+        x = math.exp(target)
     return count
+
+
+@numba.njit(cache=True, nogil=True)
+def _fast_share(chain, leak, x1, x, v):
+    """d log‖S C‖ / d sag at C = 1: how much of the top pair at x sits on fast columns."""
+    r = 1.0 + x
+    total = 0.0
+    square = 0.0
+    for b in range(1, leak.size):
+        total += column_share(x1, leak[b]) * v[b] * (v[b] + chain[b, 0] * v[0] / r)
+        square += v[b] * v[b]
+    return total / (square + v[0] * v[0])
+
+
+@numba.njit(cache=True, nogil=True)
+def _pieces(near, far, ratio):
+    """Where to cut the stretch from `near` to `far`, distances from the peak in t, into pieces of growing width."""
+    pieces = max(math.ceil(math.log(far / near) / math.log(ratio)), 2.0)
+    return near * (far / near) ** (1.0 / pieces)
+
+
+@numba.njit(cache=True, nogil=True)
+def _cut(chain, leak, points, vectors, count, k, best_k, top):
+    """The x at which to cut the open interval k: wide where the bound has room, narrow next to the peak."""
+    x1 = points[k, 0]
+    x2 = points[k + 1, 0]
+    t1 = math.log(x1)
+    t2 = math.log(x2)
+    width = t2 - t1
+    if best_k < 0 or (k != best_k and k + 1 != best_k and _rise(points, k) > 0.0 and _rise(points, k + 1) < 0.0):
+        return min(max(top, x1 * math.exp(0.05 * width)), x2 * math.exp(-0.05 * width))
+    x = points[best_k, 0]
+    t = math.log(x)
+    # Curvatures at the peak, in t: of log F (fall), of log(r g) (chords), of the weighted bound (fast).
+    a = max(best_k - 1, 0)
+    b = min(best_k + 1, count - 1)
+    span = math.log(points[b, 0] / points[a, 0])
+    fall = max((_rise(points, a) - _rise(points, b)) / span, 1e-12)
+    bend = max((points[a, 3] - points[b, 3]) * x / (1.0 + x) / span, 1e-12)
+    row = int(points[best_k, 5])
+    fast = max(_fast_share(chain, leak, x, x, vectors[row]), 1e-12)
+    if k == best_k or k + 1 == best_k:
+        step = max(min(math.sqrt(5.6 * GAP / min(bend, fast)), 0.5 * width), 1e-4 * width)
+        return x1 * math.exp(step) if k == best_k else x2 * math.exp(-step)
+    rho = fall / bend
+    ratio = max(1.5, 0.9 * (1.0 + 2.0 * rho + 2.0 * math.sqrt(rho * rho + rho)), 0.9 + 1.8 * math.sqrt(fall / fast))
+    if x < x1:
+        return x * math.exp(_pieces(t1 - t, t2 - t, ratio))
+    return x * math.exp(-_pieces(t - t2, t - t1, ratio))
 
 
 @numba.njit(cache=True, nogil=True)
@@ -170,16 +290,18 @@ def kreiss_search(chain, leak, omega, budget, points, vectors, work):
     if n == 1 or omega <= 1.0:
         return 0.0, 0.0, np.inf, 0, 0
     v, u, z, inverse, weight, border = work[0], work[1], work[2], work[3], work[4], work[5]
-
-    for i in range(n):
-        v[i] = 1.0
-    x = 0.5
-    count = 0
-    _evaluate(chain, leak, points, vectors, count, x, 1e-3, -np.inf, work)
-    count = 1
-    count = _climb(chain, leak, points, vectors, count, 30, work)
+    count = _climb(chain, leak, points, vectors, work)
     evaluations = count
+    least = leak.min()
+    limit = -np.inf  # log F as x → 0+
+    if least == 0.0:
+        row = int(points[0, 5])
+        for i in range(n):
+            v[i] = vectors[row, i]
+        limit = scaled_resolvent_norm(chain, leak, SMALLEST_X, SMALLEST_X, POINT_GAP, -np.inf, v, u, z, inverse)[0]
+        evaluations += 1
     left_end = np.inf  # bound on log F for x below the first point
+    left_tries = 0
 
     while True:
         best = 0.0
@@ -190,12 +312,16 @@ def kreiss_search(chain, leak, omega, budget, points, vectors, work):
                 best = points[k, 1]
                 at = points[k, 0]
                 best_k = k
+        if limit >= best:
+            best = limit
+            at = 0.0
         enough = best + GAP
-        if evaluations < budget and best_k >= 0 and points[best_k, 2] - points[best_k, 1] > 1.5 * POINT_GAP:
-            # The peak itself was found with a loose tolerance: tighten it in place.
+        if evaluations < budget and best_k >= 0 and points[best_k, 2] > enough - 0.8 * GAP:
+            before = points[best_k, 2]
             _tighten(chain, leak, points, vectors, best_k, POINT_GAP, -np.inf, work)
             evaluations += 1
-            continue
+            if points[best_k, 2] < before:
+                continue
 
         # The interval with the largest bound: −1 is (0, first], count − 1 is [last, ∞).
         worst = -1
@@ -212,83 +338,103 @@ def kreiss_search(chain, leak, omega, budget, points, vectors, work):
             tail = max(math.log(last / (1.0 + last - omega)), 0.0)
         if tail > worst_bound:
             worst, worst_bound = count - 1, tail
-        upper = max(worst_bound, best)
-        if best_k >= 0:
-            upper = max(upper, points[best_k, 2])
         if worst_bound <= enough or evaluations >= budget or count >= CAPACITY - 1:
-            return best, upper, at, evaluations, count
+            return best, max(worst_bound, best), at, evaluations, count
 
         if worst == -1:
             first = points[0, 0]
-            row = int(points[0, 5])
-            for i in range(n):
-                v[i] = vectors[row, i]
-            bound, _ = interval_bound(chain, leak, SMALLEST_X, first, enough, v, u, z, inverse, weight, border)
-            evaluations += 1
-            left_end = bound
-            if bound > enough:
-                x = first * 0.05
-                k = _evaluate(chain, leak, points, vectors, count, x, 0.3 * GAP, best, work)
-                count += 1
+            if left_tries > 0 or first < 0.2 * at:
+                row = int(points[0, 5])
+                for i in range(n):
+                    v[i] = vectors[row, i]
+                left_end, _ = interval_bound(
+                    chain, leak, SMALLEST_X, first, enough, v, u, z, inverse, weight, border
+                )
                 evaluations += 1
-                points[0, 4] = np.inf
-                left_end = np.inf
+                if left_end <= enough:
+                    continue
+            excess = left_end - enough
+            left_tries += 1
+            if left_end == np.inf:
+                x = 0.06 * first
+            elif least == 0.0:
+                x = first * max(0.7 * (enough - limit) / (left_end - limit), 1e-8)
+            elif left_tries == 4 and 0.1 * least < 0.1 * first:
+                x = 0.1 * least
+            else:
+                x = first * math.exp(-max(1.5, min(1.3 * excess, 8.0)))
+            _evaluate(chain, leak, points, vectors, count, x, POINT_LOOSE, best, work)
+            points[0, 4] = np.inf
+            left_end = np.inf
+            count += 1
+            evaluations += 1
             continue
         if worst == count - 1:
-            x = 10.0 * last
+            x = 1e3 * last
             if best > 0.0:
-                x = max(x, omega - 1.0 + 1.1 * (omega - 1.0) / math.expm1(best))
-            x = min(x, 1e4 * last)
-            _evaluate(chain, leak, points, vectors, count, x, 0.3 * GAP, best, work)
+                x = min(max(2.0 * last, (omega - 1.0) * (1.0 + 1.02 / math.expm1(best))), x)
+            _evaluate(chain, leak, points, vectors, count, x, POINT_LOOSE, best, work)
             points[count - 1, 4] = np.inf
             count += 1
             evaluations += 1
             continue
 
-        # An end whose own upper bound is loose keeps every interval next to it open: tighten before splitting.
+        # An end whose own upper bound is loose keeps every interval next to it open: tighten before cutting.
         loose = worst
-        for k in (worst, worst + 1):
-            if points[k, 2] - points[k, 1] > points[loose, 2] - points[loose, 1]:
-                loose = k
-        if points[loose, 2] - points[loose, 1] > max(0.3 * GAP, 0.15 * (best - points[loose, 1])):
+        if points[worst + 1, 2] - points[worst + 1, 1] > points[worst, 2] - points[worst, 1]:
+            loose = worst + 1
+        before = points[loose, 2]
+        if before - points[loose, 1] > max(0.3 * GAP, 0.15 * (best - points[loose, 1])):
             _tighten(chain, leak, points, vectors, loose, 0.1 * GAP, best, work)
             evaluations += 1
-            continue
-        x1 = points[worst, 0]
-        x2 = points[worst + 1, 0]
-        width = math.log(x2 / x1)
-        drift = 0.5 * width * (abs(_rise(points, worst)) + abs(_rise(points, worst + 1)))
-        if points[worst, 4] == np.inf and max(points[worst, 1], points[worst + 1, 1]) + drift <= enough:
-            row = int(points[worst, 5])
-            for i in range(n):
-                v[i] = vectors[row, i]
-            bound, _ = interval_bound(chain, leak, x1, x2, enough, v, u, z, inverse, weight, border)
-            evaluations += 1
-            points[worst, 4] = bound
-            if bound <= enough:
+            if points[loose, 2] < before:
                 continue
-        # Curvature of log(r g) over the interval says how wide the chord next to the maximum may be.
-        if worst == best_k or worst + 1 == best_k:
-            span = math.log1p(x2) - math.log1p(x1)
-            bend = max(points[worst, 3] - points[worst + 1, 3], 1e-300)
-            share = math.sqrt(6.0 * GAP / (bend * span))
-            share = min(max(share, 1e-4), 0.5)
-            x = x1 * math.exp(share * width) if worst == best_k else x2 * math.exp(-share * width)
-        elif _rise(points, worst) > 0.0 and _rise(points, worst + 1) < 0.0:
-            x = min(max(top, x1 * math.exp(0.05 * width)), x2 * math.exp(-0.05 * width))
-        elif at < x1:
-            near = math.log(x1 / at)
-            x = at * math.exp(math.sqrt(near * (near + width)))
-        else:
-            near = math.log(at / x2)
-            x = at * math.exp(-math.sqrt(near * (near + width)))
-        before = points[worst, 4]
-        k = _evaluate(chain, leak, points, vectors, count, x, 0.3 * GAP, best, work)
-        points[k, 4] = before if before <= enough else np.inf
-        if before > enough:
-            points[worst, 4] = np.inf
+
+        if points[worst, 4] == np.inf:
+            points[worst, 4] = _plateau_bound(chain, leak, points, vectors, worst, enough, work)
+            if points[worst, 4] < np.inf:
+                evaluations += 2
+                if points[worst, 4] <= enough:
+                    continue
+        x = _cut(chain, leak, points, vectors, count, worst, best_k, top)
+        k = _evaluate(chain, leak, points, vectors, count, x, POINT_LOOSE, best, work)
+        points[k, 4] = np.inf
+        points[k - 1, 4] = np.inf
         count += 1
         evaluations += 1
+
+
+@numba.njit(cache=True, nogil=True)
+def _plateau_bound(chain, leak, points, vectors, k, enough, work):
+    """A bound on log F over interval k that does not come from its chord; inf where none is likely to reach `enough`."""
+    v, u, z, inverse, weight, border = work[0], work[1], work[2], work[3], work[4], work[5]
+    n = leak.size
+    x1 = points[k, 0]
+    x2 = points[k + 1, 0]
+    bend = sag(x1, x2)
+    hopeful = True
+    for end in (k, k + 1):
+        row = int(points[end, 5])
+        fast = _fast_share(chain, leak, x1, points[end, 0], vectors[row])
+        hopeful = hopeful and points[end, 1] + fast * bend < enough
+    if hopeful:
+        bound = -np.inf
+        for end in (k, k + 1):
+            row = int(points[end, 5])
+            for i in range(n):
+                v[i] = vectors[row, i]
+            end_bound, _ = weighted_end(chain, leak, x1, x2, points[end, 0], enough, v, u, z, inverse, weight)
+            bound = max(bound, end_bound)
+            if bound > enough:
+                break
+        return bound
+    drift = 0.5 * math.log(x2 / x1) * (abs(_rise(points, k)) + abs(_rise(points, k + 1)))
+    if max(points[k, 1], points[k + 1, 1]) + drift <= enough:
+        row = int(points[k, 5])
+        for i in range(n):
+            v[i] = vectors[row, i]
+        return interval_bound(chain, leak, x1, x2, enough, v, u, z, inverse, weight, border)[0]
+    return np.inf
 
 
 @numba.njit(cache=True, nogil=True)

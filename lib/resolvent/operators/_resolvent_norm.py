@@ -133,6 +133,70 @@ def interval_bound(chain, leak, x1, x2, enough, v, u, z, inverse, weight, border
     return upper, iteration
 
 
+@numba.njit(cache=True, nogil=True)
+def sag(x1, x2):
+    """The largest distance of log x above its chord, linear in x, over [x1, x2]."""
+    ratio = x2 / x1
+    slope = math.log(ratio) / (ratio - 1.0)
+    return slope - 1.0 - math.log(slope)
+
+
+@numba.njit(cache=True, nogil=True)
+def column_share(x1, leak):
+    """k with x/(x + leak) at most k · sag above its log chord on [x1, x2]: near 0 for a slow state, near 1 for a fast one."""
+    stays = x1 / (x1 + leak)
+    return (1.0 - stays) * (1.0 + stays)
+
+
+@numba.njit(cache=True, nogil=True)
+def weighted_end(chain, leak, x1, x2, at, enough, v, u, z, inverse, weight):
+    """An upper bound on log‖S(at) C‖, `at` being x1 or x2 and S = x G; the larger of both ends bounds log F on [x1, x2].
+
+    H_ab(x) is log-convex in x, and x G_bb = x/(x + c_b) is at most C_b times its log-linear interpolation, C_b =
+    exp(k_b sag). So x G_ab(x) ≤ C_b S_ab(x1)^{1−θ} S_ab(x2)^θ, the border, a sum over b of such terms, likewise (Hölder),
+    and ‖X^{(1−θ)} ∘ Y^{(θ)}‖ ≤ ‖X‖^{1−θ} ‖Y‖^θ for non-negative X, Y. Second order in the width with a small constant on
+    plateaus, where the fast columns, of large C_b, hardly matter. Stops early as `interval_bound` does.
+    """
+    n = leak.size
+    bend = sag(x1, x2)
+    for i in range(n):
+        weight[i] = math.exp(column_share(x1, leak[i]) * bend)
+        v[i] *= weight[i]  # from the top vector of S to nearly that of S C
+        weight[i] *= at
+    shifted_diagonal(leak, at, inverse)
+    size = math.sqrt(_dot(v, v))
+    for i in range(n):
+        v[i] /= size
+    r = 1.0 + at
+    upper = np.inf
+    for iteration in range(1, MOST_ITERATIONS + 1):
+        first = v[0] / r
+        for i in range(n):
+            u[i] = weight[i] * (v[i] + chain[i, 0] * first)
+        u[0] = 0.0
+        solve(chain, inverse, u, u)
+        u[0] = weight[0] * first
+        for i in range(n):
+            z[i] = u[i]
+        length = math.sqrt(_dot(u, u))
+        z[0] = 0.0
+        solve_transposed(chain, inverse, z)
+        first = weight[0] * u[0]
+        for i in range(1, n):
+            z[i] *= weight[i]
+            first += chain[i, 0] * z[i]
+        z[0] = first / r
+        norm = math.sqrt(_dot(z, z))
+        if not (length > 0.0 and norm > 0.0 and math.isfinite(norm) and math.isfinite(length)):
+            return np.inf, iteration
+        lower = math.log(norm / length)
+        upper = min(upper, 0.5 * math.log(_largest_quotient(z, v)))
+        if upper <= enough or lower > enough or upper - lower <= 1e-9:
+            break
+        _take(z, norm, v)
+    return upper, iteration
+
+
 @numba.njit(cache=True, nogil=True, fastmath=REORDER)
 def numerical_abscissa(chain, decided_below, v, u):
     """Bounds (lower, upper) on ω = λ_max((N + Nᵀ)/2), to 1e-3, or only until upper ≤ decided_below is decided.

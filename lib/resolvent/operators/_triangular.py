@@ -17,9 +17,9 @@ REORDER = {"reassoc", "contract", "nsz"}
 
 @numba.njit(cache=True, nogil=True, fastmath=REORDER)
 def killed_chain(A, chain, leak):
-    """Write N into `chain` and the leaks c_i = Σ_{j<i} a_ij (c_0 = 1) into `leak`."""
+    """Write the lower triangle of N into `chain` and the leaks c_i = Σ_{j<i} a_ij (c_0 = 1) into `leak`."""
     n = A.shape[0]
-    chain[0, :] = 0.0
+    chain[0, 0] = 0.0
     leak[0] = 1.0
     for i in range(1, n):
         stays = 0.0
@@ -30,8 +30,6 @@ def killed_chain(A, chain, leak):
         leak[i] = A[i, 0] + stays
         chain[i, 0] = stays + A[i, i]
         chain[i, i] = A[i, i]
-        for j in range(i + 1, n):
-            chain[i, j] = 0.0
 
 
 @numba.njit(cache=True, nogil=True, fastmath=REORDER)
@@ -121,18 +119,29 @@ def first_offence(A, tolerance):
     return -1, -1, 0
 
 
-@numba.njit(cache=True, nogil=True)
-def renormalise(A):
-    """Divide each row of the lower triangle by its sum, in place, and clear signed zeros."""
+@numba.njit(cache=True, nogil=True, fastmath=REORDER)
+def renormalised(A, tolerance):
+    """Divide each row of the lower triangle by its sum, in place; False, with rows left as they were from the first
+    fault on, if A is not causal stochastic. Branch-free inside a row; `first_offence` says what the fault is.
+    """
     n = A.shape[0]
     for i in range(n):
+        row = A[i]
         total = 0.0
+        faults = 0
         for j in range(i + 1):
-            total += A[i, j]
-        for j in range(i + 1):
-            A[i, j] = A[i, j] / total + 0.0
+            total += row[j]
+            faults += row[j] < 0.0
         for j in range(i + 1, n):
-            A[i, j] = 0.0
+            faults += row[j] != 0.0
+        # A NaN or an infinity shows in the sum.
+        if faults > 0 or not abs(total - 1.0) <= tolerance or total == 0.0:
+            return False
+        for j in range(i + 1):
+            row[j] = row[j] / total + 0.0  # + 0.0 turns −0.0 into 0.0
+        for j in range(i + 1, n):
+            row[j] = 0.0
+    return True
 
 
 def empty_like_chain(n):

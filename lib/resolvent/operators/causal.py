@@ -33,7 +33,7 @@ def check_causal_stochastic(
     Raises `CausalStochasticError` for the first matrix, in stack order, that has a NaN, a negative entry, mass above
     the diagonal or a row whose sum differs from 1 by more than `tolerance`; it names row, column and value.
     """
-    from resolvent.operators._triangular import first_offence, renormalise
+    from resolvent.operators._triangular import first_offence, renormalised
 
     given = np.asarray(matrices)
     if given.ndim < 2 or given.shape[-1] != given.shape[-2] or given.shape[-1] == 0:
@@ -44,10 +44,10 @@ def check_causal_stochastic(
         raise CausalStochasticError(f"expected real numbers, got an array of dtype {given.dtype}")
     checked = np.array(given, dtype=np.float64, order="C")
     for index in np.ndindex(checked.shape[:-2]):
-        row, column, kind = first_offence(checked[index], tolerance)
-        if kind:
-            raise CausalStochasticError(_offence(checked[index], row, column, kind, tolerance, index, where))
-        renormalise(checked[index])
+        if not renormalised(checked[index], tolerance):
+            original = np.array(given[index], dtype=np.float64, order="C")
+            fault = first_offence(original, tolerance)
+            raise CausalStochasticError(_offence(original, *fault, tolerance, index, where))
     return checked
 
 
