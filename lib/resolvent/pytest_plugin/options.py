@@ -21,6 +21,7 @@ class RunOptions:
     evidence  folder of the store, or None for the study's own
     run_dir   folder of this run, or None for runs/<timestamp>
     plan_only print the plan and stop
+    device    where models run: auto, cpu, cuda or cuda:N
     """
 
     subjects: tuple[str, ...]
@@ -29,6 +30,7 @@ class RunOptions:
     evidence: Path | None
     run_dir: Path | None
     plan_only: bool
+    device: str
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -51,6 +53,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         metavar="DIR",
         help="folder of computed evidence (default: RESOLVENT_EVIDENCE, else .evidence); write --evidence-dir=DIR",
     )
+    group.addoption(
+        "--device", default="auto", metavar="NAME", help="where models run: auto, cpu, cuda, cuda:N (default: auto)"
+    )
     group.addoption("--run-dir", default=None, metavar="DIR", help="folder of this run (default: runs/<timestamp>)")
     group.addoption(
         "--resolvent-plan", action="store_true", help="print which evidence the selected claims lack, and stop"
@@ -69,6 +74,7 @@ def run_options(config: pytest.Config) -> RunOptions:
         evidence=Path(option.evidence_dir) if option.evidence_dir else None,
         run_dir=Path(option.run_dir) if option.run_dir else None,
         plan_only=option.resolvent_plan,
+        device=option.device,
     )
 
 
