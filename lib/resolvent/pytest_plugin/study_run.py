@@ -176,6 +176,7 @@ def join_run(config: pytest.Config, given: Mapping[str, Any]) -> StudyRun:
 
 def _start(root: Path, options: RunOptions) -> StudyRun:
     from resolvent.evidence.engine import Engine
+    from resolvent.models.devices import chosen_device
     from resolvent.registry import Ledger, recorded
 
     study = open_study(root, evidence=options.evidence)
@@ -200,7 +201,7 @@ def _start(root: Path, options: RunOptions) -> StudyRun:
         recorded={pair: outcome.verdict for pair, outcome in recorded(study).items()},
         unavailable={name: reason for name, reason in reasons.items() if reason},
         amended=frozenset(name for name in ledger.registered_claims() if ledger.amended(name)),
-        engine=Engine(study, subjects, run_id=_run_id()),
+        engine=Engine(study, subjects, run_id=_run_id(), device=chosen_device(options.device)),
         ledger=ledger,
     )
 
