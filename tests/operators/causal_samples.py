@@ -64,7 +64,7 @@ def resolvent_norm(A, r):
 
 @st.composite
 def causal_matrices(draw, max_size=9):
-    """Small causal stochastic matrices: random, sparse, one-hot, absorbing or near-absorbing rows, repeated diagonals."""
+    """Small causal stochastic matrices: random, sparse, one-hot, (near-)absorbing rows, repeated diagonals."""
     n = draw(st.integers(1, max_size))
     entry = st.one_of(st.just(0.0), st.just(1.0), st.floats(1e-9, 1.0), st.sampled_from([1e-24, 1e-12, 1e-5, 0.5]))
     A = np.zeros((n, n))

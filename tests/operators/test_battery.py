@@ -110,5 +110,5 @@ def test_refusals_name_the_matrix_and_the_quantity():
     A[2, 4, 1] = -1.0
     with pytest.raises(CausalStochasticError, match="matrix 2: row 4, column 1"):
         battery(A)
-    with pytest.raises(UnknownQuantity, match="'kries'.*kreiss"):
+    with pytest.raises(UnknownQuantity, match=r"'kries'.*kreiss"):
         battery(uniform_average(3), ["kries"])

@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-from resolvent.operators.kreiss_general import kreiss_constant_general
 
 from resolvent.errors import ResolventError
 from resolvent.operators.bos_mass_law import kreiss_from_bos_mass
+from resolvent.operators.kreiss_general import kreiss_constant_general
 
 
 def deviation(p: float, rest: np.ndarray) -> np.ndarray:

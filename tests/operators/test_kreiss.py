@@ -146,7 +146,7 @@ def test_a_thousand_positions():
 @settings(max_examples=150, deadline=None)
 @given(causal_matrices())
 def test_certified_between_the_floor_and_the_ceiling(A):
-    """K ≥ 1, K ≥ ‖B·1‖/4 (the resolvent's border at r = 2), K ≤ max(1, √(2(n−1))), and the gap closes on any small matrix."""
+    """1 ≤ K ≤ max(1, √(2(n−1))), K ≥ ‖B·1‖/4 (the border at r = 2), and the gap always closes."""
     K = kreiss_constant(A)
     assert_certified(K)
     survivors = 1.0 - A[1:, 0]

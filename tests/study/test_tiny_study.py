@@ -8,6 +8,7 @@ import random
 import signal
 import threading
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import psutil
@@ -103,11 +104,9 @@ def test_killed_workers_change_nothing(study: Path, undisturbed: bytes) -> None:
     chance = random.Random(11)
     for kill in range(3):
         wait_for(process, lambda kill=kill: len(sidecars(store)) > 8 * (kill + 1))
-        children = psutil.Process(process.pid).children()
-        # execnet starts a worker as an interpreter that reads its program from standard input.
-        workers = [child for child in children if "sys.stdin.readline" in " ".join(child.cmdline())]
+        workers = running_workers(process.pid)
         assert workers, "a run under -n 4 has worker processes"
-        os.kill(chance.choice(workers).pid, signal.SIGKILL)
+        os.kill(chance.choice(workers), signal.SIGKILL)
     reader.join(timeout=600)
     watch.end()
     assert process.returncode in (0, 1)
@@ -145,6 +144,16 @@ def test_a_corpus_that_is_too_small_is_inestimable(tmp_path: Path) -> None:
     (line,) = verdicts(root)
     assert line["verdict"] == "inestimable"
     assert line["metrics"]["texts"] == 20
+
+
+def running_workers(controller: int) -> list[int]:
+    """Process ids. execnet starts a worker as an interpreter that reads its program from standard input."""
+    found = []
+    for child in psutil.Process(controller).children():
+        with suppress(psutil.NoSuchProcess):  # also a zombie, killed before
+            if "sys.stdin.readline" in " ".join(child.cmdline()):
+                found.append(child.pid)
+    return found
 
 
 def wait_for(process: object, condition: object, seconds: float = 300) -> None:

@@ -2,6 +2,7 @@
 
 import numba
 import numpy as np
+from numpy import ndarray
 
 from resolvent.operators._resolvent_norm import scaled_resolvent_norm
 
@@ -11,7 +12,7 @@ SPREAD = (1e-6, 1e-3, 1e-1, 1.0, 10.0)
 
 
 @numba.njit(cache=True, nogil=True)
-def raw_kreiss_kernel(A, strict, work):
+def raw_kreiss_kernel(A: ndarray, strict: ndarray, work: ndarray) -> float:
     """The largest value over the spread; strict is n × n and work 5 × n work space."""
     n = A.shape[0]
     v, u, z, inverse, leak = work[0], work[1], work[2], work[3], work[4]

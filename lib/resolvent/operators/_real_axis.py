@@ -11,6 +11,7 @@ import math
 
 import numba
 import numpy as np
+from numpy import ndarray
 
 from resolvent.operators._resolvent_norm import (
     column_share,
@@ -38,7 +39,9 @@ MOST_NEWTON_STEPS = 80
 
 
 @numba.njit(cache=True, nogil=True)
-def _insert(points, vectors, count, x, low, high, slope, v):
+def _insert(
+    points: ndarray, vectors: ndarray, count: int, x: float, low: float, high: float, slope: float, v: ndarray
+) -> int:
     """Put a point in its place; returns its index. Row 4 of `points` holds the interval bound right of the point."""
     k = count
     while k > 0 and points[k - 1, 0] > x:
@@ -57,7 +60,7 @@ def _insert(points, vectors, count, x, low, high, slope, v):
 
 
 @numba.njit(cache=True, nogil=True)
-def _start(points, vectors, count, x, v):
+def _start(points: ndarray, vectors: ndarray, count: int, x: float, v: ndarray) -> None:
     """A starting vector at x: the polynomial in log x through the vectors of the (at most three) nearest points.
 
     Where it falls below a tenth of the nearest vector, a tenth of that: any positive start will do.
@@ -95,11 +98,11 @@ def _start(points, vectors, count, x, v):
 
 
 @numba.njit(cache=True, nogil=True)
-def _chord(x1, log_f1, x2, log_f2):
+def _chord(x1: float, log_f1: float, x2: float, log_f2: float) -> tuple[float, float]:
     """Upper bound on log F over [x1, x2] from upper bounds at its ends, and the x where the bound is attained.
 
-    log(r g) lies below its chord in s; the chord's slope m and log((r − 1)/r) add up to a concave function of s, largest
-    at x = 1/m.
+    log(r g) lies below its chord in s; the chord's slope m and log((r − 1)/r) add up to a concave function of s,
+    largest at x = 1/m.
     """
     width = math.log1p(x2) - math.log1p(x1)
     f1 = log_f1 - math.log(x1) + math.log1p(x1)
@@ -112,7 +115,17 @@ def _chord(x1, log_f1, x2, log_f2):
 
 
 @numba.njit(cache=True, nogil=True)
-def _evaluate(chain, leak, points, vectors, count, x, gap, low_enough, work):
+def _evaluate(
+    chain: ndarray,
+    leak: ndarray,
+    points: ndarray,
+    vectors: ndarray,
+    count: int,
+    x: float,
+    gap: float,
+    low_enough: float,
+    work: ndarray,
+) -> int:
     """Evaluate at x and insert; returns the index."""
     v, u, z, inverse = work[0], work[1], work[2], work[3]
     _start(points, vectors, count, x, v)
@@ -122,7 +135,16 @@ def _evaluate(chain, leak, points, vectors, count, x, gap, low_enough, work):
 
 
 @numba.njit(cache=True, nogil=True)
-def _tighten(chain, leak, points, vectors, k, gap, low_enough, work):
+def _tighten(
+    chain: ndarray,
+    leak: ndarray,
+    points: ndarray,
+    vectors: ndarray,
+    k: int,
+    gap: float,
+    low_enough: float,
+    work: ndarray,
+) -> None:
     """Go on with the power iteration of point k, in place, until its gap is smaller."""
     v, u, z, inverse = work[0], work[1], work[2], work[3]
     x = points[k, 0]
@@ -138,14 +160,14 @@ def _tighten(chain, leak, points, vectors, k, gap, low_enough, work):
 
 
 @numba.njit(cache=True, nogil=True)
-def _rise(points, k):
+def _rise(points: ndarray, k: int) -> float:
     """d log F / d log x at point k: 1 − F uᵀv, from the stored slope."""
     x = points[k, 0]
     return 1.0 - x / (1.0 + x) * (points[k, 3] + 1.0)
 
 
 @numba.njit(cache=True, nogil=True)
-def _model_top(c, delta):
+def _model_top(c: float, delta: float) -> float:
     """The x that maximises x √(c²/r² + 1)/(x + delta): F of [[0, 0], [c, 1 − delta]] but for one small entry."""
     low = -20.0
     high = 1.2  # without a maximum in the model start here: real ones lie further left, but for K next to 1
@@ -160,14 +182,14 @@ def _model_top(c, delta):
 
 
 @numba.njit(cache=True, nogil=True)
-def _model_fall(c, x):
+def _model_fall(c: float, x: float) -> float:
     """−d log √(c²/r² + 1) / d log x."""
     r = 1.0 + x
     return x * c * c / (r * (c * c + r * r))
 
 
 @numba.njit(cache=True, nogil=True)
-def _two_state_model(chain, leak):
+def _two_state_model(chain: ndarray, leak: ndarray) -> tuple[float, float]:
     """(c, δ) of the killed chain seen as one surviving state: c = ‖B·1‖ and 1 − δ = ‖B²·1‖ / ‖B·1‖."""
     n = leak.size
     first = 0.0
@@ -184,7 +206,7 @@ def _two_state_model(chain, leak):
 
 
 @numba.njit(cache=True, nogil=True)
-def _climb(chain, leak, points, vectors, work):
+def _climb(chain: ndarray, leak: ndarray, points: ndarray, vectors: ndarray, work: ndarray) -> int:
     """Find a local maximum of log F by a bracketed secant iteration on its derivative in t = log x; returns the count.
 
     The first two points come from the two-state model, the second with δ fitted to the slope found at the first.
@@ -219,10 +241,8 @@ def _climb(chain, leak, points, vectors, work):
             target = t + rise / curvature if curvature > 0.0 else (t + 2.0 if rise > 0.0 else t - 2.0)
         target = min(max(target, t - 2.0), t + 2.0)
         if not left < target < right:
-            if left > -np.inf and right < np.inf:
-                target = 0.5 * (left + right)
-            else:
-                target = t + (1.0 if rise > 0.0 else -1.0)
+            bracketed = left > -np.inf and right < np.inf
+            target = 0.5 * (left + right) if bracketed else t + (1.0 if rise > 0.0 else -1.0)
         if target > 14.0 or target < -28.0:
             break
         gap = POINT_GAP if abs(target - t) < 0.05 else CLIMBING_GAP
@@ -232,7 +252,7 @@ def _climb(chain, leak, points, vectors, work):
 
 
 @numba.njit(cache=True, nogil=True)
-def _fast_share(chain, leak, x1, x, v):
+def _fast_share(chain: ndarray, leak: ndarray, x1: float, x: float, v: ndarray) -> float:
     """d log‖S C‖ / d sag at C = 1: how much of the top pair at x sits on fast columns."""
     r = 1.0 + x
     total = 0.0
@@ -244,14 +264,16 @@ def _fast_share(chain, leak, x1, x, v):
 
 
 @numba.njit(cache=True, nogil=True)
-def _pieces(near, far, ratio):
+def _pieces(near: float, far: float, ratio: float) -> float:
     """Where to cut the stretch from `near` to `far`, distances from the peak in t, into pieces of growing width."""
     pieces = max(math.ceil(math.log(far / near) / math.log(ratio)), 2.0)
     return near * (far / near) ** (1.0 / pieces)
 
 
 @numba.njit(cache=True, nogil=True)
-def _cut(chain, leak, points, vectors, count, k, best_k, top):
+def _cut(
+    chain: ndarray, leak: ndarray, points: ndarray, vectors: ndarray, count: int, k: int, best_k: int, top: float
+) -> float:
     """The x at which to cut the open interval k: wide where the bound has room, narrow next to the peak."""
     x1 = points[k, 0]
     x2 = points[k + 1, 0]
@@ -281,7 +303,9 @@ def _cut(chain, leak, points, vectors, count, k, best_k, top):
 
 
 @numba.njit(cache=True, nogil=True)
-def kreiss_search(chain, leak, omega, budget, points, vectors, work):
+def kreiss_search(
+    chain: ndarray, leak: ndarray, omega: float, budget: int, points: ndarray, vectors: ndarray, work: ndarray
+) -> tuple[float, float, float, int, int]:
     """Certify K: (log lower, log upper, x where the lower bound is attained, evaluations, number of points).
 
     `omega` is an upper bound on the numerical abscissa; x = inf stands for K = 1 at infinity. work is 6 × n.
@@ -347,9 +371,7 @@ def kreiss_search(chain, leak, omega, budget, points, vectors, work):
                 row = int(points[0, 5])
                 for i in range(n):
                     v[i] = vectors[row, i]
-                left_end, _ = interval_bound(
-                    chain, leak, SMALLEST_X, first, enough, v, u, z, inverse, weight, border
-                )
+                left_end, _ = interval_bound(chain, leak, SMALLEST_X, first, enough, v, u, z, inverse, weight, border)
                 evaluations += 1
                 if left_end <= enough:
                     continue
@@ -405,8 +427,10 @@ def kreiss_search(chain, leak, omega, budget, points, vectors, work):
 
 
 @numba.njit(cache=True, nogil=True)
-def _plateau_bound(chain, leak, points, vectors, k, enough, work):
-    """A bound on log F over interval k that does not come from its chord; inf where none is likely to reach `enough`."""
+def _plateau_bound(
+    chain: ndarray, leak: ndarray, points: ndarray, vectors: ndarray, k: int, enough: float, work: ndarray
+) -> float:
+    """A bound on log F over interval k that is not its chord's; inf where none is likely to reach `enough`."""
     v, u, z, inverse, weight, border = work[0], work[1], work[2], work[3], work[4], work[5]
     n = leak.size
     x1 = points[k, 0]
@@ -438,7 +462,9 @@ def _plateau_bound(chain, leak, points, vectors, k, enough, work):
 
 
 @numba.njit(cache=True, nogil=True)
-def pseudospectral_radius_search(chain, leak, epsilon, omega, y, v, work):
+def pseudospectral_radius_search(
+    chain: ndarray, leak: ndarray, epsilon: float, omega: float, y: float, v: ndarray, work: ndarray
+) -> tuple[float, float, int]:
     """log(ρ_ε − ρ), the y with ε ‖(rI − N)^{-1}‖ = 1 at r = ρ + e^y: (y, −d log g / dy there, evaluations).
 
     ρ_ε lies in [ρ + ε, ω + ε]. Newton on log(ε g) in y, where g falls like a power; a step that leaves the bracket is
@@ -452,7 +478,9 @@ def pseudospectral_radius_search(chain, leak, epsilon, omega, y, v, work):
     y = min(max(y, left), right)
     gap = FIRST_NEWTON_GAP
     fall = 1.0
-    for evaluations in range(1, MOST_NEWTON_STEPS + 1):
+    evaluations = 0
+    while evaluations < MOST_NEWTON_STEPS:
+        evaluations += 1
         # At y = log ε the sum ε − least keeps digits that exp(log ε) loses.
         x = epsilon - least if y == left else math.exp(y) - least
         log_g, _, alignment, _ = scaled_resolvent_norm(chain, leak, x, epsilon, gap, -np.inf, v, u, z, inverse)
@@ -478,7 +506,7 @@ def pseudospectral_radius_search(chain, leak, epsilon, omega, y, v, work):
 
 
 @numba.njit(cache=True, nogil=True)
-def _first_guess(points, vectors, count, least, log_g, v):
+def _first_guess(points: ndarray, vectors: ndarray, count: int, least: float, log_g: float, v: ndarray) -> float:
     """y = log(r − ρ) where log g is expected to have the value asked for, from evaluated points; v its start."""
     n = v.size
     k = 0
@@ -502,7 +530,18 @@ def _first_guess(points, vectors, count, least, log_g, v):
 
 
 @numba.njit(cache=True, nogil=True)
-def real_axis_kernel(A, kreiss_wanted, epsilons, budget, chain, leak, points, vectors, work, radii):
+def real_axis_kernel(
+    A: ndarray,
+    kreiss_wanted: bool,
+    epsilons: ndarray,
+    budget: int,
+    chain: ndarray,
+    leak: ndarray,
+    points: ndarray,
+    vectors: ndarray,
+    work: ndarray,
+    radii: ndarray,
+) -> tuple[float, float, float, int]:
     """K and every ρ_ε of one matrix: (lower, upper, r at the maximum, evaluations of K); ρ_ε go to `radii`.
 
     `epsilons` fall from the largest. Work space: chain n × n, leak n, points CAPACITY × 6, vectors CAPACITY × n,
@@ -540,7 +579,9 @@ def real_axis_kernel(A, kreiss_wanted, epsilons, budget, chain, leak, points, ve
     return math.exp(low), math.exp(high), 1.0 + at, evaluations
 
 
-def evaluate_axis(A, kreiss_wanted, epsilons, *, budget=EVALUATION_BUDGET):
+def evaluate_axis(
+    A: ndarray, kreiss_wanted: bool, epsilons: tuple[float, ...], *, budget: int = EVALUATION_BUDGET
+) -> tuple[float, float, float, int, ndarray]:
     """`real_axis_kernel` with work space of its own: (lower, upper, at, evaluations, radii) of one checked matrix."""
     n = A.shape[0]
     radii = np.empty(len(epsilons))
@@ -550,6 +591,6 @@ def evaluate_axis(A, kreiss_wanted, epsilons, *, budget=EVALUATION_BUDGET):
     return lower, upper, at, evaluations, radii
 
 
-def axis_work_space(n):
+def axis_work_space(n: int) -> tuple[ndarray, ndarray, ndarray, ndarray, ndarray]:
     """(chain, leak, points, vectors, work) for matrices of size n; pages that no search touches cost nothing."""
     return np.empty((n, n)), np.empty(n), np.empty((CAPACITY, 6)), np.empty((CAPACITY, n)), np.empty((6, n))

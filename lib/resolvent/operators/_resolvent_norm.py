@@ -9,6 +9,7 @@ import math
 
 import numba
 import numpy as np
+from numpy import ndarray
 
 from resolvent.operators._triangular import REORDER, shifted_diagonal, solve, solve_transposed
 
@@ -18,7 +19,7 @@ MOST_ITERATIONS = 400
 
 
 @numba.njit(cache=True, nogil=True, fastmath=REORDER)
-def _dot(a, b):
+def _dot(a: ndarray, b: ndarray) -> float:
     s = 0.0
     for i in range(a.size):
         s += a[i] * b[i]
@@ -26,7 +27,7 @@ def _dot(a, b):
 
 
 @numba.njit(cache=True, nogil=True)
-def _largest_quotient(z, v):
+def _largest_quotient(z: ndarray, v: ndarray) -> float:
     largest = 0.0
     for i in range(z.size):
         if z[i] > largest * v[i]:
@@ -35,14 +36,25 @@ def _largest_quotient(z, v):
 
 
 @numba.njit(cache=True, nogil=True)
-def _take(z, norm, v):
+def _take(z: ndarray, norm: float, v: ndarray) -> None:
     """v = z / norm, entries kept positive."""
     for i in range(z.size):
         v[i] = max(z[i] / norm, SMALLEST_ENTRY)
 
 
 @numba.njit(cache=True, nogil=True)
-def scaled_resolvent_norm(chain, leak, x, scale, gap, low_enough, v, u, z, inverse):
+def scaled_resolvent_norm(
+    chain: ndarray,
+    leak: ndarray,
+    x: float,
+    scale: float,
+    gap: float,
+    low_enough: float,
+    v: ndarray,
+    u: ndarray,
+    z: ndarray,
+    inverse: ndarray,
+) -> tuple[float, float, float, int]:
     """Bounds on log(scale · ‖((1 + x)I − N)^{-1}‖): (lower, upper, uᵀv, iterations).
 
     `v` holds a positive start and receives the right singular vector, `u` the left one; z and inverse are work space.
@@ -82,7 +94,19 @@ def scaled_resolvent_norm(chain, leak, x, scale, gap, low_enough, v, u, z, inver
 
 
 @numba.njit(cache=True, nogil=True)
-def interval_bound(chain, leak, x1, x2, enough, v, u, z, inverse, weight, border):
+def interval_bound(
+    chain: ndarray,
+    leak: ndarray,
+    x1: float,
+    x2: float,
+    enough: float,
+    v: ndarray,
+    u: ndarray,
+    z: ndarray,
+    inverse: ndarray,
+    weight: ndarray,
+    border: ndarray,
+) -> tuple[float, int]:
     """An upper bound on log((r − 1)‖(rI − N)^{-1}‖) for all r − 1 in [x1, x2], x1 > 0: (bound, iterations).
 
     With G = (rI − B)^{-1}, G_ab = H_ab G_bb: the discounted hitting probability H falls with x and
@@ -134,7 +158,7 @@ def interval_bound(chain, leak, x1, x2, enough, v, u, z, inverse, weight, border
 
 
 @numba.njit(cache=True, nogil=True)
-def sag(x1, x2):
+def sag(x1: float, x2: float) -> float:
     """The largest distance of log x above its chord, linear in x, over [x1, x2]."""
     ratio = x2 / x1
     slope = math.log(ratio) / (ratio - 1.0)
@@ -142,20 +166,32 @@ def sag(x1, x2):
 
 
 @numba.njit(cache=True, nogil=True)
-def column_share(x1, leak):
-    """k with x/(x + leak) at most k · sag above its log chord on [x1, x2]: near 0 for a slow state, near 1 for a fast one."""
+def column_share(x1: float, leak: float) -> float:
+    """k with log x/(x + leak) at most k · sag above its chord on [x1, ·]: near 0 for slow states, 1 for fast ones."""
     stays = x1 / (x1 + leak)
     return (1.0 - stays) * (1.0 + stays)
 
 
 @numba.njit(cache=True, nogil=True)
-def weighted_end(chain, leak, x1, x2, at, enough, v, u, z, inverse, weight):
-    """An upper bound on log‖S(at) C‖, `at` being x1 or x2 and S = x G; the larger of both ends bounds log F on [x1, x2].
+def weighted_end(
+    chain: ndarray,
+    leak: ndarray,
+    x1: float,
+    x2: float,
+    at: float,
+    enough: float,
+    v: ndarray,
+    u: ndarray,
+    z: ndarray,
+    inverse: ndarray,
+    weight: ndarray,
+) -> tuple[float, int]:
+    """An upper bound on log‖S(at) C‖, S = x G and `at` x1 or x2; the larger of both ends bounds log F on [x1, x2].
 
     H_ab(x) is log-convex in x, and x G_bb = x/(x + c_b) is at most C_b times its log-linear interpolation, C_b =
-    exp(k_b sag). So x G_ab(x) ≤ C_b S_ab(x1)^{1−θ} S_ab(x2)^θ, the border, a sum over b of such terms, likewise (Hölder),
-    and ‖X^{(1−θ)} ∘ Y^{(θ)}‖ ≤ ‖X‖^{1−θ} ‖Y‖^θ for non-negative X, Y. Second order in the width with a small constant on
-    plateaus, where the fast columns, of large C_b, hardly matter. Stops early as `interval_bound` does.
+    exp(k_b sag). So x G_ab(x) ≤ C_b S_ab(x1)^{1−θ} S_ab(x2)^θ, the border, a sum over b of such terms, likewise
+    (Hölder), and ‖X^{(1−θ)} ∘ Y^{(θ)}‖ ≤ ‖X‖^{1−θ} ‖Y‖^θ for non-negative X, Y. Second order in the width with a small
+    constant on plateaus, where the fast columns, of large C_b, hardly matter. Stops early as `interval_bound` does.
     """
     n = leak.size
     bend = sag(x1, x2)
@@ -198,7 +234,7 @@ def weighted_end(chain, leak, x1, x2, at, enough, v, u, z, inverse, weight):
 
 
 @numba.njit(cache=True, nogil=True, fastmath=REORDER)
-def numerical_abscissa(chain, decided_below, v, u):
+def numerical_abscissa(chain: ndarray, decided_below: float, v: ndarray, u: ndarray) -> tuple[float, float]:
     """Bounds (lower, upper) on ω = λ_max((N + Nᵀ)/2), to 1e-3, or only until upper ≤ decided_below is decided.
 
     Collatz–Wielandt and Rayleigh again; ½ is added to the diagonal because the spectrum of a non-negative symmetric

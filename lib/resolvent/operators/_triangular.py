@@ -9,14 +9,14 @@ All sums are of non-negative terms, so every entry of a solution is right to abo
 import math
 
 import numba
-import numpy as np
+from numpy import ndarray
 
 # Sums may be reordered (vectorised); nothing is assumed about infinities, NaN or denormals.
 REORDER = {"reassoc", "contract", "nsz"}
 
 
 @numba.njit(cache=True, nogil=True, fastmath=REORDER)
-def killed_chain(A, chain, leak):
+def killed_chain(A: ndarray, chain: ndarray, leak: ndarray) -> None:
     """Write the lower triangle of N into `chain` and the leaks c_i = Σ_{j<i} a_ij (c_0 = 1) into `leak`."""
     n = A.shape[0]
     chain[0, 0] = 0.0
@@ -33,14 +33,14 @@ def killed_chain(A, chain, leak):
 
 
 @numba.njit(cache=True, nogil=True, fastmath=REORDER)
-def shifted_diagonal(leak, x, inverse):
+def shifted_diagonal(leak: ndarray, x: float, inverse: ndarray) -> None:
     """Reciprocals of the diagonal of rI − N, where x = r − 1."""
     for i in range(leak.size):
         inverse[i] = 1.0 / (x + leak[i])
 
 
 @numba.njit(cache=True, nogil=True, fastmath=REORDER)
-def solve(chain, inverse, b, y):
+def solve(chain: ndarray, inverse: ndarray, b: ndarray, y: ndarray) -> None:
     """y = (rI − N)^{-1} b, forwards, four rows at a time so that the reductions overlap. b and y may be one array."""
     n = inverse.size
     blocked = n - n % 4
@@ -72,7 +72,7 @@ def solve(chain, inverse, b, y):
 
 
 @numba.njit(cache=True, nogil=True, fastmath=REORDER)
-def solve_transposed(chain, inverse, y):
+def solve_transposed(chain: ndarray, inverse: ndarray, y: ndarray) -> None:
     """y ← (rI − N)^{-T} y, in place, backwards; rows of `chain` are added, so memory is read contiguously."""
     n = inverse.size
     blocked = n - n % 4
@@ -96,7 +96,7 @@ def solve_transposed(chain, inverse, y):
 
 
 @numba.njit(cache=True, nogil=True)
-def first_offence(A, tolerance):
+def first_offence(A: ndarray, tolerance: float) -> tuple[int, int, int]:
     """(row, column, kind) of the first entry in row order that is not causal stochastic; kind 0 if there is none.
 
     Kinds: 1 NaN or infinite, 2 negative, 3 above the diagonal, 4 a row sum off by more than `tolerance` (column −1).
@@ -120,7 +120,7 @@ def first_offence(A, tolerance):
 
 
 @numba.njit(cache=True, nogil=True, fastmath=REORDER)
-def renormalised(A, tolerance):
+def renormalised(A: ndarray, tolerance: float) -> bool:
     """Divide each row of the lower triangle by its sum, in place; False, with rows left as they were from the first
     fault on, if A is not causal stochastic. Branch-free inside a row; `first_offence` says what the fault is.
     """
@@ -142,8 +142,3 @@ def renormalised(A, tolerance):
         for j in range(i + 1, n):
             row[j] = 0.0
     return True
-
-
-def empty_like_chain(n):
-    """(chain, leak, inverse) work arrays for n states, not initialised."""
-    return np.empty((n, n)), np.empty(n), np.empty(n)

@@ -68,7 +68,19 @@ _RAW = _COLUMN["raw_kreiss"]
 
 
 @numba.njit(cache=True, nogil=True)
-def _measure(A, wanted, epsilons, growth_ratio, budget, chain, leak, points, vectors, work, row):
+def _measure(
+    A: ndarray,
+    wanted: ndarray,
+    epsilons: ndarray,
+    growth_ratio: float,
+    budget: int,
+    chain: ndarray,
+    leak: ndarray,
+    points: ndarray,
+    vectors: ndarray,
+    work: ndarray,
+    row: ndarray,
+) -> None:
     """Fill the wanted columns of one matrix's row."""
     kreiss_wanted = wanted[_KREISS] or wanted[_KREISS + 1] or wanted[_KREISS + 2]
     if kreiss_wanted or epsilons.size > 0:

@@ -46,8 +46,8 @@ def check_causal_stochastic(
     for index in np.ndindex(checked.shape[:-2]):
         if not renormalised(checked[index], tolerance):
             original = np.array(given[index], dtype=np.float64, order="C")
-            fault = first_offence(original, tolerance)
-            raise CausalStochasticError(_offence(original, *fault, tolerance, index, where))
+            row, column, kind = first_offence(original, tolerance)
+            raise CausalStochasticError(_offence(original, row, column, kind, tolerance, index, where))
     return checked
 
 

@@ -30,8 +30,8 @@ class KreissConstant:
 def kreiss_constant(A: Float[ndarray, "n n"], *, budget: int = EVALUATION_BUDGET) -> KreissConstant:
     """K(A_dev) of one causal stochastic matrix, dimensionless, from 1 to max(1, √(2(n − 1))).
 
-    The supremum is attained on the real axis because D A_dev D ≥ 0. Branch and bound over r: chords of log(r g(r)), convex
-    in −log r (Kingman), and on flat stretches monotone hitting probabilities of the killed chain, bound it from above.
+    The supremum is attained on the real axis because D A_dev D ≥ 0. Branch and bound over r, by two upper bounds:
+    chords of log(r g(r)), convex in −log r (Kingman), and on flat stretches hitting probabilities of the killed chain.
     `budget` limits the evaluations; where it ends the search, upper is the bound proved so far.
 
     Raises `CausalStochasticError`. Source: transient-reserves §2; the real axis and the certificate are ours.
@@ -43,8 +43,8 @@ def kreiss_constant(A: Float[ndarray, "n n"], *, budget: int = EVALUATION_BUDGET
 def raw_kreiss_constant(A: Float[ndarray, "n n"]) -> float:
     """K(A) of the undeflated causal stochastic matrix, numerically.
 
-    The largest of (r − 1)‖(rI − A)^{-1}‖₂ over a spread of r − 1 from far below the smallest positive leak to 10. Comes to √n
-    (to rounding) if and only if no row i > 0 is absorbing.
+    The largest of (r − 1)‖(rI − A)^{-1}‖₂ over a spread of r − 1 from far below the smallest positive leak to 10. Comes
+    to √n (to rounding) if and only if no row i > 0 is absorbing.
 
     Raises `CausalStochasticError`. Source: transient-reserves §2.
     """
