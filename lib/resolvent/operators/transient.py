@@ -313,6 +313,7 @@ def transient_kernel(a: ndarray, growth_ratio: float) -> tuple[float, float, flo
     leaks = np.empty(0)
     factors = [moves]
     settled = False
+    shrinking = False
     vector_powers = 2**VECTOR_SQUARES
     for step in range(2, vector_powers + 1):
         chain.times(moves, x, spare)
@@ -326,10 +327,12 @@ def transient_kernel(a: ndarray, growth_ratio: float) -> tuple[float, float, flo
             leaks = chain.killed_leaks(a)
             chain.times_transposed(moves, columns, spare)
             columns, spare = spare, columns
+            shrinking = columns.max() <= 1.0  # then no column sum of a later power is larger than now
         chain.times_transposed(moves, columns, spare)
         columns, spare = spare, columns
         spare[:] = columns
-        chain.hit_transposed(moves, leaks, spare)
+        if not shrinking:
+            chain.hit_transposed(moves, leaks, spare)
         if np.sqrt(s * s + x.max() * spare.max()) <= closed:
             settled = True
             break
