@@ -13,7 +13,7 @@ from numba import njit
 from numpy import ndarray
 
 from resolvent.operators import _killed_chain as chain
-from resolvent.operators.causal import check_causal_stochastic
+from resolvent.operators.causal import check_one_matrix
 
 # A numerator of the recurrence at a repeated eigenvalue is zero when it is within this many ulps, per term, of the sum
 # of its terms' sizes.
@@ -318,7 +318,7 @@ def departure(A: Float[ndarray, "n n"]) -> float:
     (‖A_dev‖_F² − Σ|λ|²)^{1/2}. One causal stochastic matrix. Raises `CausalStochasticError`. Source: Trefethen &
     Embree, Spectra and Pseudospectra, §48.
     """
-    return float(departure_kernel(check_causal_stochastic(A)))
+    return float(departure_kernel(check_one_matrix(A)))
 
 
 def log10_condition(A: Float[ndarray, "n n"]) -> float:
@@ -328,4 +328,4 @@ def log10_condition(A: Float[ndarray, "n n"]) -> float:
     `inf` where an eigenvalue is defective. Raises `CausalStochasticError`. Source: transient-reserves §4; recurrences
     of Golub & Van Loan §7.6.4.
     """
-    return float(log10_condition_kernel(check_causal_stochastic(A)))
+    return float(log10_condition_kernel(check_one_matrix(A)))

@@ -21,7 +21,7 @@ from numpy import ndarray
 
 from resolvent.errors import ResolventError
 from resolvent.operators import _killed_chain as chain
-from resolvent.operators.causal import check_causal_stochastic
+from resolvent.operators.causal import check_causal_stochastic, check_one_matrix
 
 # Ranges whose bound is within this of the largest norm found are closed; the bound becomes part of `upper`.
 CLOSED = 1e-10
@@ -569,7 +569,7 @@ def transient_supremum(A: Float[ndarray, "n n"]) -> TransientSupremum:
     One causal stochastic matrix. The bounds are relative to rounding of about 1e-14. Raises `CausalStochasticError`.
     Source: transient-reserves §4 for the quantity; bounds from the killed chain (ours).
     """
-    return TransientSupremum(*transient_kernel(check_causal_stochastic(A), 0.0))
+    return TransientSupremum(*transient_kernel(check_one_matrix(A), 0.0))
 
 
 def grows(A: Float[ndarray, "n n"], growth_ratio: float = 1.05) -> bool:
@@ -577,12 +577,12 @@ def grows(A: Float[ndarray, "n n"], growth_ratio: float = 1.05) -> bool:
 
     False where the search's budget ends undecided. Raises `CausalStochasticError`.
     """
-    return bool(grows_kernel(check_causal_stochastic(A), growth_ratio))
+    return bool(grows_kernel(check_one_matrix(A), growth_ratio))
 
 
 def operator_norm(A: Float[ndarray, "n n"]) -> float:
     """‖A_dev‖₂ of one causal stochastic matrix. Raises `CausalStochasticError`."""
-    return float(operator_norm_kernel(check_causal_stochastic(A)))
+    return float(operator_norm_kernel(check_one_matrix(A)))
 
 
 def spectral_radius(A: Float[ndarray, "n n"]) -> float:
@@ -590,7 +590,7 @@ def spectral_radius(A: Float[ndarray, "n n"]) -> float:
 
     Raises `CausalStochasticError`.
     """
-    return float(spectral_radius_kernel(check_causal_stochastic(A)))
+    return float(spectral_radius_kernel(check_one_matrix(A)))
 
 
 def deviation_power_norms(
