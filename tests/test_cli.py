@@ -1,6 +1,7 @@
 """The command line: thin over its floors, mistakes shown as one message."""
 
 import json
+import os
 import subprocess
 import sys
 import zipfile
