@@ -29,6 +29,10 @@ def test_contest_duplicate_token(claim, contest):
     claim.judge(**contest.metrics(claim.name))
 
 
+def test_contest_criticality(claim, contest):
+    claim.judge(**contest.metrics(claim.name))
+
+
 def test_contest_interior_growth(claim, contest):
     claim.judge(**contest.metrics(claim.name))
 

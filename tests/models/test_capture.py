@@ -95,7 +95,7 @@ def test_attention_of_a_prefix_is_the_leading_block(tmp_path: Path):
     loaded = tiny_models.load(tmp_path)
     ids = tiny_models.texts(1)
     short, whole = capture(loaded, ids[:, :7]), capture(loaded, ids)
-    np.testing.assert_allclose(short.attention, whole.attention[..., :28], atol=1e-6)
+    np.testing.assert_allclose(short.attention, whole.attention[..., :28], atol=1e-5)
 
 
 def test_no_texts_give_empty_arrays(tmp_path: Path):

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from resolvent.errors import ResolventError
+from resolvent.evidence.stages.ablation import ablation_shards
 from resolvent.evidence.stages.battery import battery_shard
 from resolvent.evidence.stages.behaviour import behaviour_shard
 from resolvent.evidence.stages.common import blocks
@@ -73,6 +74,11 @@ def _behaviour(subject: Subject, protocol: Mapping[str, Any]) -> list[Shard]:
     return [behaviour_shard(subject.name, head_count(subject), block, repeat=repeat) for block in cut]
 
 
+def _ablation(subject: Subject, protocol: Mapping[str, Any]) -> list[Shard]:
+    texts = range(int(protocol["criticality_texts"]))
+    return ablation_shards(subject, texts=texts, state=CORPUS, length=int(protocol["length"]), repeat=None)
+
+
 def _on_corpus(make: Callable[..., Shard], subject: Subject, protocol: Mapping[str, Any], **more: Any) -> list[Shard]:
     return [
         make(
@@ -84,6 +90,11 @@ def _on_corpus(make: Callable[..., Shard], subject: Subject, protocol: Mapping[s
 
 def _median(column: str) -> Callable[[HeadTables], np.ndarray]:
     return lambda table: table.median(column)
+
+
+def _criticality(table: HeadTables) -> np.ndarray:
+    """Rise of the mean cross-entropy over all texts, which have one length."""
+    return table["criticality"].mean(axis=0)
 
 
 def _interior_growth(table: HeadTables) -> np.ndarray:
@@ -98,6 +109,7 @@ TARGETS: dict[str, Target] = {
     "previous_token": Target(CORPUS, _battery, _median("previous_token_mass")),
     "induction": Target(PROBE, _behaviour, _median("induction_score")),
     "duplicate_token": Target(PROBE, _behaviour, _median("duplicate_token_score")),
+    "criticality": Target(CORPUS, _ablation, _criticality, texts="criticality_texts"),
     "interior_growth": Target(CORPUS, _battery, _interior_growth),
 }
 """By the names of `statistics.contest.TARGETS`."""
