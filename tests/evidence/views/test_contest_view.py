@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -311,9 +310,10 @@ def test_a_protocol_that_asks_for_something_else_is_refused(claim: str, change: 
 def test_folds_are_the_claims_own_and_threads_change_nothing() -> None:
     """Equal to the bit for one claim, on any number of threads; other folds for another claim."""
     view = view_of("contest_previous_token", planted("contest_previous_token", p=0.5))
-    numbers: Callable[[str], np.ndarray] = lambda claim: (
-        view.result(claim).settings["layer", "rank_normal"].families["E+P"].prediction
-    )
+
+    def numbers(claim: str) -> np.ndarray:
+        return view.result(claim).settings["layer", "rank_normal"].families["E+P"].prediction
+
     with threadpool_limits(1):
         first = numbers("contest_previous_token")
     with threadpool_limits(2):
