@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from planted import LAYER, noise_columns, quick_rule
@@ -15,6 +17,7 @@ from resolvent.statistics.contest import (
     families,
     reported_metrics,
 )
+from resolvent.strict_yaml import read_yaml
 
 
 @pytest.fixture(scope="module")
@@ -61,6 +64,13 @@ def test_every_name_is_an_identifier_and_every_number_a_number(result):
     for name, value in reported_metrics(result).items():
         assert name.isidentifier()
         assert isinstance(value, float | Interval)
+
+
+@pytest.mark.parametrize("file", sorted((Path(__file__).parents[3] / "prereg" / "published").glob("contest_*.yaml")))
+def test_published_numbers_stand_beside_ours(result, file):
+    """Under a name that no test reports they would be shown alone."""
+    names = {value["metric"] for value in read_yaml(file)["values"] if "metric" in value}
+    assert names <= set(reported_metrics(result))
 
 
 def test_other_claims_report_the_same_numbers(result):
