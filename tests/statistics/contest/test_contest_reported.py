@@ -38,6 +38,9 @@ def test_every_family_grouping_and_preprocessing_is_reported(result):
         assert metrics[f"gain_p_over_e_{suffix}"] is setting.gains.p_over_e
         assert metrics[f"gain_union_over_e_{suffix}"] is setting.gains.union_over_e
         assert metrics[f"bos_mass_r2_{suffix}"] is setting.bos_mass_r2
+        if grouping == "head":
+            assert metrics[f"gain_p_over_e_{suffix}_with_kreiss"] is setting.gains_with_kreiss.p_over_e
+            assert metrics[f"gain_union_over_e_{suffix}_without_kreiss"] is setting.gains_without_kreiss.union_over_e
     assert metrics["layer_baseline_r2"] is result.layer_baseline_r2["head"]
     assert metrics["layer_baseline_r2_unseen_layers"] is result.layer_baseline_r2["layer"]
     assert metrics["decisive_gain_unseen_layers_without_kreiss"] is result.decisive_gain_unseen_layers_without_kreiss

@@ -33,6 +33,7 @@ def reported_metrics(result: ContestResult) -> dict[str, float | Interval]:
 
     published_supported                  1 where the paper's own rule declares support, else 0
     published_gain_PREP                  what it looks at: the larger of the two gains, 95 % over heads
+    gain_…_PREP_with_kreiss, …_without_kreiss   the two gains with K_dev and its excess in P, or not
     importance_FEATURE_PREP              drop of R²(E∪P) when the feature is permuted within test folds
     """
     metrics: dict[str, float | Interval] = {
@@ -59,6 +60,8 @@ def reported_metrics(result: ContestResult) -> dict[str, float | Interval]:
             metrics[f"bos_mass_r2_{preprocessing}{suffix}"] = setting.bos_mass_r2
     for (grouping, preprocessing), setting in result.settings.items():
         if grouping == "head":
+            for variant, gains in (("with", setting.gains_with_kreiss), ("without", setting.gains_without_kreiss)):
+                metrics |= {f"{name}_{preprocessing}_{variant}_kreiss": gain for name, gain in _named(gains).items()}
             for feature, drop in setting.families[UNION].importance.items():
                 metrics[f"importance_{feature.replace('-', '_')}_{preprocessing}"] = drop
     return metrics
