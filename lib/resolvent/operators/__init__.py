@@ -11,8 +11,11 @@ Everything here is loaded on first use, so importing this package costs nothing.
 
 import sys
 from importlib import import_module
+from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
+
+from resolvent.operators._kernel_cache import discard_stale
 
 if TYPE_CHECKING:
     from resolvent.operators.battery import QUANTITIES, battery, warm_up
@@ -155,3 +158,4 @@ class _Face(ModuleType):
 
 
 sys.modules[__name__].__class__ = _Face
+discard_stale(Path(__file__).parent)

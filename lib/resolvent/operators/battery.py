@@ -140,7 +140,7 @@ def battery(
 
     Without `quantities` all of QUANTITIES; those of ON_REQUEST only by name. Only what is asked for is computed, and a
     value does not depend on what is asked for beside it, except that ρ_ε, whose search starts from the points of K when
-    there are any, may then differ by parts in 1e9. `progress(done, total)` is called after every matrix.
+    there are any, may then differ by parts in 1e8. `progress(done, total)` is called after every matrix.
 
     Raises `CausalStochasticError` for what is not causal stochastic and `UnknownQuantity` for a name it does not have.
     """
@@ -154,7 +154,7 @@ def battery(
     wanted = np.array([name in names for name in _COLUMN])
     epsilons = np.array([epsilon for name, epsilon in EPSILONS.items() if name in names], dtype=np.float64)
     values = np.full((flat.shape[0], len(_COLUMN)), np.nan)
-    space = axis_work_space(n)
+    space = axis_work_space(n, budget)
     for index in range(flat.shape[0]):
         _measure(flat[index], wanted, epsilons, growth_ratio, budget, *space, values[index])
         if progress is not None:

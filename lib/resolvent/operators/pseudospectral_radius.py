@@ -16,7 +16,7 @@ def pseudospectral_radius(A: Float[ndarray, "n n"], eps: float) -> float:
     """ρ_ε = max{|z| : σ_min(zI − A_dev) ≤ ε} of one causal stochastic matrix, at least ρ + ε.
 
     On the real axis because D A_dev D ≥ 0: the one root of ‖(rI − A_dev)^{-1}‖₂ = 1/ε in [ρ + ε, ω + ε], ω the
-    numerical abscissa. Right to a few parts in 1e9.
+    numerical abscissa. Right to a few parts in 1e8.
 
     Raises `CausalStochasticError`, and `EpsilonError` unless 0 < ε < ∞. Source: transient-reserves §2; the real axis is
     ours.
