@@ -31,6 +31,7 @@ VIEWS: dict[str, str] = {
     "depth_by_state": "resolvent.evidence.views.depth:DepthByState",
     "engagement": "resolvent.evidence.views.engagement:Engagement",
     "ablation": "resolvent.evidence.views.ablation:Ablation",
+    "residual_stream": "resolvent.evidence.views.residual_stream:ResidualStream",
 }
 
 
