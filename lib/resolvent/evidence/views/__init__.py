@@ -32,6 +32,7 @@ VIEWS: dict[str, str] = {
     "engagement": "resolvent.evidence.views.engagement:Engagement",
     "ablation": "resolvent.evidence.views.ablation:Ablation",
     "residual_stream": "resolvent.evidence.views.residual_stream:ResidualStream",
+    "clamping": "resolvent.evidence.views.clamping:Clamping",
 }
 
 
