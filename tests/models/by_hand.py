@@ -1,4 +1,4 @@
-"""What the tests of interventions compare with: passes written out by hand, weights changed by hand, counts of hooks."""
+"""What the tests of interventions compare with: passes written out by hand, weights changed by hand, hooks counted."""
 
 from __future__ import annotations
 

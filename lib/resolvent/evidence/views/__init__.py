@@ -33,6 +33,7 @@ VIEWS: dict[str, str] = {
     "ablation": "resolvent.evidence.views.ablation:Ablation",
     "residual_stream": "resolvent.evidence.views.residual_stream:ResidualStream",
     "clamping": "resolvent.evidence.views.clamping:Clamping",
+    "bos_mlp": "resolvent.evidence.views.bos_mlp:BosMlp",
 }
 
 
