@@ -22,7 +22,7 @@ SELECTED_FROM = 32
 """Index of the first text that chooses layers: the ones after the first 32 (prereg/subjects.yaml)."""
 
 SCALES = (0.75, 0.5, 0.25)
-"""Doses between the untouched model (1) and the ablation (0), on the first DOSE_TEXTS texts; no criterion is on them."""
+"""Doses between the untouched model (1) and the ablation (0), on the first DOSE_TEXTS texts; no criterion is on one."""
 
 DOSE_TEXTS = 8
 
