@@ -55,7 +55,7 @@ def test_bos_mlp_ablation(claim, bos_mlp):
             "lowest_entropy_bits": ablated.lowest("entropy_bits"),
             "base_other_norm_ratio": base.other_norm_ratio,
             "other_norm_ratio": ablated.other_norm_ratio,
-            **{f"sink_rate_at_scale_{scale}": dose.sink_rate(threshold) for scale, dose in bos_mlp.dose.items()},
+            **{f"sink_rate_at_{name}": dose.sink_rate(threshold) for name, dose in doses(bos_mlp)},
         }
         # The paper leaves open whether a rate is of heads above or from the threshold on, and whether entropy is
         # normalised; the share that is filled is the same for both entropies.
@@ -81,7 +81,7 @@ def test_bos_mlp_releases_damper(claim, bos_mlp):
             "kreiss_ratio": ablated.kreiss / base.kreiss,
             "control_kreiss_rise": max(control.kreiss for control in bos_mlp.controls) / base.kreiss,
             "ablated_law_error_bits": ablated.law_error,
-            **{f"kreiss_at_scale_{scale}": dose.kreiss for scale, dose in bos_mlp.dose.items()},
+            **{f"kreiss_at_{name}": dose.kreiss for name, dose in doses(bos_mlp)},
         }
     claim.judge(**metrics)
 
@@ -93,6 +93,10 @@ def emergence_metrics(bos_mlp):
         "spare_control_layers": len(bos_mlp.ordinary) - len(bos_mlp.emerging),
         "largest_emergence_factor": bos_mlp.factors.max(),
     }
+
+
+def doses(bos_mlp):
+    return [(f"{100 * scale:.0f}_percent", dose) for scale, dose in bos_mlp.dose.items()]
 
 
 def sink_metrics(bos_mlp, threshold, comparison):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -37,7 +38,8 @@ class TinyStudy:
     ) -> None:
         save(folder, name)
         self.length = length
-        self.subject: Subject = local_subject(folder)
+        # Draws are keyed by the name, which must not be that of a temporary folder.
+        self.subject: Subject = dataclasses.replace(local_subject(folder), name="tiny")
         self.loaded: LoadedModel = load_directory(folder, self.subject)
         self.study = Study(root=folder, evidence=folder / ".evidence", fetched=folder / ".fetched")
         self.token_ids = tiny_models.texts(64, length)[:texts]
