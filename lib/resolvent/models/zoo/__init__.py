@@ -5,6 +5,7 @@ sources      the long-form text of pinned, installed packages: docstrings and de
 corpus       that text without repeats, a tokenizer trained on it, token ids in rows
 batches      what a training step is shown: rows of the corpus, and rows with a repeated segment
 training     the loop: deterministic, resumable, checkpoints by a schedule
+circuits     which circuits have formed, on held-out rows and random repeats
 card         what is said beside the weights: data hash, recipe, loss curve, versions
 export       a trained family in Hugging Face format, float16
 packaged     where the weights that come with the package lie (light)
