@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from resolvent.errors import ResolventError
 from resolvent.evidence.shards import Call, Result, Shard, Stage
-from resolvent.evidence.stages.common import CAPTURED_LENGTH, FINAL, TEXTS_PER_BLOCK, text_label
+from resolvent.evidence.stages.common import CAPTURED_LENGTH, FINAL, TEXTS_PER_BLOCK, step_of, text_label
 from resolvent.models.subjects import load_subjects
 
 if TYPE_CHECKING:
@@ -51,9 +50,7 @@ def capture_block(call: Call) -> Result:
     from resolvent.models.capture import capture
     from resolvent.models.load import load_model
 
-    loaded = load_model(call.study, call.subject, device=call.device)
-    if call.params["checkpoint"] != FINAL:
-        raise ResolventError(f"{call.subject.name}: checkpoint {call.params['checkpoint']} cannot be loaded yet")
+    loaded = load_model(call.study, call.subject, step=step_of(call.params["checkpoint"]), device=call.device)
     text_ids, token_ids, passed_over = _token_ids(call, loaded)
     captured = capture(loaded, token_ids)
     return Result(

@@ -8,6 +8,7 @@ training     the loop: deterministic, resumable, checkpoints by a schedule
 circuits     which circuits have formed, on held-out rows and random repeats
 card         what is said beside the weights: data hash, recipe, loss curve, versions
 export       a trained family in Hugging Face format, float16
+command      `resolvent train`: all of it in one folder
 packaged     where the weights that come with the package lie (light)
 weights/     those weights, a folder a family
 

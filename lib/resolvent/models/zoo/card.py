@@ -23,8 +23,8 @@ CORPUS = (
 )
 
 REPEATS = (
-    "`recipe.repeated_share` of the rows hold one segment of 8 to 63 tokens again and again until the row is full: half "
-    "of them a segment of the corpus row in its place, half of tokens drawn uniformly from the vocabulary."
+    "`recipe.repeated_share` of the rows hold one segment of 8 to 63 tokens again and again until the row is full: "
+    "half of them a segment of the corpus row in its place, half of tokens drawn uniformly from the vocabulary."
 )
 
 DETERMINISM = (

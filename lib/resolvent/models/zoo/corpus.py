@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import unicodedata
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass
@@ -92,7 +91,6 @@ def without_repeats(documents: Iterable[Document]) -> list[Document]:
 
 def train_tokenizer(texts: Iterable[str], vocabulary: int = VOCABULARY) -> Any:
     """A byte-level BPE tokenizer (tokenizers.Tokenizer) whose id 0 is BOS, which it never adds by itself."""
-    os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 
     tokenizer = Tokenizer(models.BPE())

@@ -26,7 +26,8 @@ class Recipe:
     config             what its config is given beside vocabulary, BOS and the absence of dropout
     steps              of the optimiser; the learning rate is zero after the last
     batch              rows a step, each of `CONTEXT` tokens
-    learning_rate      of AdamW at its peak: linear rise over `warmup` steps, then linear to zero
+    learning_rate      of AdamW at its peak: linear rise over the first `warmup` steps, linear to zero over the last
+                       `decay`; steps before those do not depend on how many there will be
     weight_decay       of matrices; gains, biases and other vectors have none
     clip               largest norm of the gradient
     repeated_share     share of rows that hold one segment again and again (`batches`)
@@ -41,6 +42,7 @@ class Recipe:
     batch: int = 16
     learning_rate: float = 2e-3
     warmup: int = 200
+    decay: int = 800
     betas: tuple[float, float] = (0.9, 0.98)
     weight_decay: float = 0.1
     clip: float = 1.0

@@ -96,8 +96,8 @@ def is_long_form(text: str) -> bool:
 
 
 def _documents(distribution: importlib.metadata.Distribution, name: str) -> Iterator[Document]:
-    description = distribution.metadata.get_payload()
-    if isinstance(description, str) and is_long_form(cleaned := inspect.cleandoc(description)):
+    _, _, description = (distribution.read_text("METADATA") or "").partition("\n\n")
+    if is_long_form(cleaned := inspect.cleandoc(description)):
         yield Document(f"{name}:description", cleaned)
     for file in sorted(distribution.files or (), key=lambda file: file.as_posix()):
         # Files about the machine or the build differ where the version does not.

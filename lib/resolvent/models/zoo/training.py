@@ -139,10 +139,10 @@ def run_facts(folder: Path) -> dict[str, Any]:
 
 
 def learning_rate(recipe: Recipe, step: int) -> float:
-    """At a step from 0: a linear rise to the peak, then linear to zero, which the end of the last step would reach."""
-    rise = min(1.0, (step + 1) / recipe.warmup)
-    fall = (recipe.steps - step) / max(1, recipe.steps - recipe.warmup)
-    return recipe.learning_rate * min(rise, fall)
+    """At a step from 0: a linear rise, a plateau, and a linear fall that would reach zero after the last step."""
+    rise = (step + 1) / recipe.warmup
+    fall = (recipe.steps - step) / (recipe.decay + 1)
+    return recipe.learning_rate * min(1.0, rise, fall)
 
 
 class _Run:
@@ -211,7 +211,7 @@ class _Run:
             group["lr"] = learning_rate(recipe, self.step)
         loss = _loss(self._model, ids)
         self._optimizer.zero_grad(set_to_none=True)
-        loss.backward()  # type: ignore[no-untyped-call]
+        loss.backward()
         torch.nn.utils.clip_grad_norm_(self._model.parameters(), recipe.clip)
         self._optimizer.step()
         self.step += 1
@@ -232,8 +232,7 @@ class _Run:
             target = checkpoint_file(self._folder, self.step)
             target.parent.mkdir(exist_ok=True)
             weights = {
-                name: tensor.detach().cpu().clone().contiguous()
-                for name, tensor in self._model.state_dict().items()
+                name: tensor.detach().cpu().clone().contiguous() for name, tensor in self._model.state_dict().items()
             }
             temporary = target.with_suffix(".part")
             save_file(weights, temporary, metadata={"format": "pt"})
