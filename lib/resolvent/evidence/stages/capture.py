@@ -15,6 +15,16 @@ if TYPE_CHECKING:
     from resolvent.models.load import LoadedModel
     from resolvent.texts.corpora import Corpus
 
+MODEL_SOURCES = (
+    "resolvent.models.families",
+    "resolvent.models.subjects",
+    "resolvent.models.fetch",
+    "resolvent.models.convert",
+    "resolvent.models.load",
+    "resolvent.models.zoo.packaged",
+)
+"""What decides which weights are in memory. How the zoo was trained does not: an entry pins its weights."""
+
 CAPTURE = Stage(
     name="capture",
     version=1,
@@ -24,7 +34,9 @@ CAPTURE = Stage(
         "resolvent.evidence.stages.capture",
         "resolvent.keyed_random",
         "resolvent.texts",
-        "resolvent.models",
+        "resolvent.models.preflight",
+        "resolvent.models.capture",
+        *MODEL_SOURCES,
     ),
     packages=("numpy", "torch", "transformers", "tokenizers"),
     loads_model=True,

@@ -30,6 +30,10 @@ VIEWS: dict[str, str] = {
     "depth": "resolvent.evidence.views.depth:Depth",
     "depth_by_state": "resolvent.evidence.views.depth:DepthByState",
     "engagement": "resolvent.evidence.views.engagement:Engagement",
+    "trajectory": "resolvent.evidence.views.trajectory:Trajectory",
+    "score_trajectory": "resolvent.evidence.views.trajectory:ScoreTrajectory",
+    "weight_trajectory": "resolvent.evidence.views.trajectory:WeightTrajectory",
+    "concentration_trajectory": "resolvent.evidence.views.trajectory:ConcentrationTrajectory",
 }
 
 
