@@ -33,11 +33,12 @@ def rotational_deficit(
     key: Float[np.ndarray, "d_head d_model"],
     rngs: Sequence[np.random.Generator],
 ) -> float:
-    """D_head in log2: the rotational energy fraction of M = queryᵀ key over its median under random turns; NaN for M = 0.
+    """D_head in log2: the rotational energy fraction of M = queryᵀ key over its median under random turns.
 
     rngs  one generator a draw U Σ Vᵀ, U drawn before V; Σ holds the d_head singular values of M, and U and V are
           d_head × d_head: the width in which the non-zero spectrum of M is computed (ours)
-    Each fraction is floored at LEAST_FRACTION. Negative: less rotation than the singular values would leave.
+    Each fraction is floored at LEAST_FRACTION. Negative: less rotation than the singular values leave room for; NaN for
+    M = 0.
     Raises ScoringOperatorError for other shapes or values that are not finite.
     Source: definitions of the study §8 (ours), after the weight-space measure of transient-reserves §6.
     """

@@ -41,7 +41,7 @@ def interpolated_crossing(values: Float64[np.ndarray, "checkpoints ..."]) -> Flo
 def sustained_crossing(values: Float64[np.ndarray, "checkpoints ..."]) -> Int64[np.ndarray, ...]:
     """Index of the first checkpoint from which the value stays at or beyond (v_0 + v_T)/2, as seen from v_0.
 
-    0 where it never leaves that side, as where all values are equal. Raises as `first_crossing` does.
+    0 where v_T = v_0, which has no sides. Raises as `first_crossing` does.
     """
     values = np.asarray(values, dtype=np.float64)
     _moved(values)
