@@ -74,3 +74,15 @@ def test_a_step_that_the_series_lacks_is_named(tmp_path: Path) -> None:
     with pytest.raises(ResolventError, match="tiny: no checkpoint of step 3; its series has: 0, 2, 5"):
         load_model(study, subject, step=3)
     assert (step_of("final"), step_of("512")) == (None, 512)
+
+
+def test_a_checkpoint_is_part_of_a_local_models_identity(tmp_path: Path) -> None:
+    """Its evidence must be computed again when any checkpoint is replaced, and it is missing where one is."""
+    subject, study = series_of(tmp_path)
+    assert subject.checkpoints == 3
+    assert subject.available(study) is None
+    before = subject.identity()
+    tiny_models.save(tmp_path / "model" / "step2", initializer_range=0.7)
+    assert subject.identity() != before
+    (tmp_path / "model" / "step2" / "config.json").unlink()
+    assert "tiny: its checkpoint of step 2 is not in" in str(subject.available(study))
