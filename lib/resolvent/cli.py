@@ -98,6 +98,8 @@ def subjects(arguments: argparse.Namespace) -> int:
         facts = ", ".join(f"{key} {value}" for key, value in subject.attributes().items())
         print(f"{name}  [{', '.join(members[name]) or ('local' if not subject.frozen else 'no cohort')}]")
         print(f"    {facts}, texts {subject.corpus}" + (f"; {subject.note}" if subject.note else ""))
+        size = subject.weights_on_disk(study)
+        print(f"    from {subject.origin()}" + (f", {size / 2**20:,.1f} MiB of weights" if size else ""))
         print(f"    {'available' if reason is None else reason}")
     return 0
 

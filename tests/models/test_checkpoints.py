@@ -86,3 +86,12 @@ def test_a_checkpoint_is_part_of_a_local_models_identity(tmp_path: Path) -> None
     assert subject.identity() != before
     (tmp_path / "model" / "step2" / "config.json").unlink()
     assert "tiny: its checkpoint of step 2 is not in" in str(subject.available(study))
+
+
+def test_the_size_of_a_subject_is_that_of_all_its_checkpoints(tmp_path: Path) -> None:
+    """What `resolvent subjects` shows: how much is here, and from where."""
+    subject, study = series_of(tmp_path)
+    weights = list((tmp_path / "model").rglob("*.safetensors"))
+    assert len(weights) == 3
+    assert subject.weights_on_disk(study) == sum(file.stat().st_size for file in weights)
+    assert subject.origin() == f"the directory {tmp_path / 'model'}"

@@ -164,6 +164,29 @@ class Subject:
             }
         return found
 
+    def origin(self) -> str:
+        """Where the weights come from, in words."""
+        if self.wheel is not None:
+            return f"the wheel {self.wheel.name} {self.wheel.version}"
+        if self.hub is not None:
+            return f"the hub: {self.hub.model} at {self.hub.revision[:7]}"
+        if self.zoo is not None:
+            return f"this package: {self.zoo.family}, trained by the project, step {self.zoo.step}"
+        return f"the directory {self.directory}"
+
+    def weights_on_disk(self, study: Study) -> int:
+        """Bytes of the weight files that are there, of all its checkpoints; 0 where there are none."""
+        folders = [self.folder(study)]
+        if self.series is not None:
+            folders += [self.checkpoint_folder(study, step) for step in self.series.steps[:-1]]
+        return sum(
+            file.stat().st_size
+            for folder in folders
+            if folder.is_dir()
+            for file in folder.iterdir()
+            if file.suffix in _WEIGHTS
+        )
+
     def folder(self, study: Study) -> Path:
         """Where the model lies in Hugging Face format."""
         if self.zoo is not None:

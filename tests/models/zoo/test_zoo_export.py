@@ -145,6 +145,8 @@ def test_a_packaged_family_is_a_subject_with_checkpoints(neox: Exported, tmp_pat
     assert subject.available(study) is None
     assert subject.attributes()["checkpoints"] == len(STEPS)
     assert subject.identity()["zoo"]["sha256"] == neox.digest
+    assert subject.origin() == "this package: mini-neox, trained by the project, step 20"
+    assert subject.weights_on_disk(study) == sum(path.stat().st_size for path in neox.folder.rglob("*.safetensors"))
     ids = np.random.default_rng(0).integers(1, 1000, (1, CONTEXT))
     ids[:, 0] = BOS_ID
     maps = {step: capture(load_model(study, subject, step=step), ids).attention for step in (0, STEPS[-1])}
