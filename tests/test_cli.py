@@ -124,6 +124,8 @@ def test_subjects_are_listed_with_their_availability(study, capsys):
     assert main(["subjects"]) == 0
     out = capsys.readouterr().out
     assert "ada  [embedded]" in out
+    assert "norm rmsnorm, positions rope, layers 2, heads 2" in out
+    assert "from the wheel ada 1.0.0" in out
     assert "run: resolvent fetch ghost" in out
 
 

@@ -103,6 +103,8 @@ def subjects(arguments: argparse.Namespace) -> int:
         facts = ", ".join(f"{key} {value}" for key, value in subject.attributes().items())
         print(f"{name}  [{', '.join(members[name]) or ('local' if not subject.frozen else 'no cohort')}]")
         print(f"    {facts}, texts {subject.corpus}" + (f"; {subject.note}" if subject.note else ""))
+        size = subject.weights_on_disk(study)
+        print(f"    from {subject.origin()}" + (f", {size / 2**20:,.1f} MiB of weights" if size else ""))
         print(f"    {'available' if reason is None else reason}")
     return 0
 
@@ -118,6 +120,22 @@ def fetch(arguments: argparse.Namespace) -> int:
     from resolvent.models.fetch import fetch
 
     fetch(_study(arguments), arguments.names or None)
+    return 0
+
+
+def train(arguments: argparse.Namespace) -> int:
+    from resolvent.models.zoo.command import train_family
+
+    folder = arguments.folder or _study(arguments).root / ".training"
+    with _progress_bar("steps") as progress:
+        train_family(
+            arguments.family,
+            folder,
+            output=arguments.output,
+            threads=arguments.threads,
+            device=arguments.device,
+            progress=progress,
+        )
     return 0
 
 
@@ -214,6 +232,14 @@ def _parser() -> argparse.ArgumentParser:
     command(plan, "say what a run would compute; takes pytest's own arguments (-k, files, --subject=…, -n)")
     added = command(fetch, "bring models and texts: the only use of the network")
     added.add_argument("names", nargs="*", metavar="NAME", help="subjects, texts or cohorts (default: embedded)")
+    added = command(train, "train a mini family anew, or go on with its training: hours on a CPU")
+    added.add_argument("family", metavar="NAME", help="mini-gpt2, mini-neox or mini-llama")
+    added.add_argument("--folder", type=Path, metavar="DIR", help="corpus and runs (default: .training of the study)")
+    added.add_argument(
+        "-o", "--output", type=Path, metavar="DIR", help="the finished family (default: NAME/family in that folder)"
+    )
+    added.add_argument("--threads", type=int, default=1, metavar="N", help="part of what determines the weights")
+    added.add_argument("--device", default="auto", help="auto, cpu, cuda or cuda:N")
     added = command(battery, "measure your own causal attention matrices", of_study=False)
     added.add_argument("file", type=Path, metavar="FILE", help=".npy or .npz; arrays of shape (..., n, n)")
     added.add_argument(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from resolvent.evidence.shards import Call, Result, Shard, Stage
-from resolvent.evidence.stages.capture import capture_shard
+from resolvent.evidence.stages.capture import MODEL_SOURCES, capture_shard
 from resolvent.evidence.stages.common import FINAL, blocks, text_label
 
 if TYPE_CHECKING:
@@ -22,7 +22,11 @@ ABLATION = Stage(
     sources=(
         "resolvent.evidence.stages.ablation",
         "resolvent.evidence.stages.common",
-        "resolvent.models",
+        "resolvent.models.capture",
+        "resolvent.models.criticality",
+        "resolvent.models.intervene",
+        "resolvent.models.preflight",
+        *MODEL_SOURCES,
     ),
     packages=("numpy", "torch", "transformers"),
     loads_model=True,

@@ -22,7 +22,7 @@ CAPTURED_LENGTH = 128
 """Positions of a captured corpus text; a shorter length is the leading block of the same maps."""
 
 FINAL = "final"
-"""The checkpoint of a model that has no series, and the last one of a model that has."""
+"""The checkpoint of whoever names none: the model itself. Any other is a step of its series, in decimal."""
 
 
 REAL = "real"
@@ -49,7 +49,12 @@ def blocks(start: int, stop: int) -> Iterator[Block]:
 
 def text_label(state: str, length: int, checkpoint: str) -> str:
     """`corpus@128`, and `corpus@128/step512` for a checkpoint of a series."""
-    return f"{state}@{length}" if checkpoint == FINAL else f"{state}@{length}/{checkpoint}"
+    return f"{state}@{length}" if checkpoint == FINAL else f"{state}@{length}/step{checkpoint}"
+
+
+def step_of(checkpoint: str) -> int | None:
+    """The step of a checkpoint parameter, None for the model itself."""
+    return None if checkpoint == FINAL else int(checkpoint)
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from resolvent.evidence.shards import Call, Result
+from resolvent.evidence.stages.capture import MODEL_SOURCES
 from resolvent.evidence.stages.common import HeadTable, text_maps
 
 if TYPE_CHECKING:
@@ -31,7 +32,10 @@ SOURCES = (
     "resolvent.evidence.stages.intervened",
     "resolvent.evidence.stages.residual",
     "resolvent.keyed_random",
-    "resolvent.models",
+    "resolvent.models.capture",
+    "resolvent.models.intervene",
+    "resolvent.models.preflight",
+    *MODEL_SOURCES,
     "resolvent.operators",
     "resolvent.representations",
 )

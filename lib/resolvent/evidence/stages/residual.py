@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from resolvent.evidence.shards import Call, Result, Shard, Stage
-from resolvent.evidence.stages.capture import capture_shard
+from resolvent.evidence.stages.capture import MODEL_SOURCES, capture_shard
 from resolvent.evidence.stages.common import FINAL, Block, text_label
 
 if TYPE_CHECKING:
@@ -22,7 +22,9 @@ RESIDUAL = Stage(
     sources=(
         "resolvent.evidence.stages.residual",
         "resolvent.evidence.stages.common",
-        "resolvent.models",
+        "resolvent.models.capture",
+        "resolvent.models.preflight",
+        *MODEL_SOURCES,
         "resolvent.representations",
     ),
     packages=("numpy", "torch", "transformers"),

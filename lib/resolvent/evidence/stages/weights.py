@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import numpy as np
 
-from resolvent.errors import ResolventError
 from resolvent.evidence.shards import Call, Result, Shard, Stage
-from resolvent.evidence.stages.common import FINAL
+from resolvent.evidence.stages.capture import MODEL_SOURCES
+from resolvent.evidence.stages.common import FINAL, step_of
 
 WEIGHTS = Stage(
     name="weights",
     version=1,
     function="resolvent.evidence.stages.weights:weight_features",
     output="table",
-    sources=("resolvent.evidence.stages.weights", "resolvent.models", "resolvent.operators.scoring"),
+    sources=(
+        "resolvent.evidence.stages.weights",
+        "resolvent.evidence.stages.common",
+        "resolvent.models.weights",
+        "resolvent.operators.scoring",
+        *MODEL_SOURCES,
+    ),
     packages=("numpy", "torch", "transformers"),
     loads_model=True,
 )
@@ -40,9 +46,7 @@ def weight_features(call: Call) -> Result:
     from resolvent.models.weights import query_key_weights
     from resolvent.operators.scoring import scoring_operator
 
-    if call.params["checkpoint"] != FINAL:
-        raise ResolventError(f"{call.subject.name}: checkpoint {call.params['checkpoint']} cannot be loaded yet")
-    loaded = load_model(call.study, call.subject, device=call.device)
+    loaded = load_model(call.study, call.subject, step=step_of(call.params["checkpoint"]), device=call.device)
     rows = []
     for layer in range(loaded.layers):
         pairs = zip(*query_key_weights(loaded, layer), strict=True)

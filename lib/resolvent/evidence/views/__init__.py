@@ -35,6 +35,10 @@ VIEWS: dict[str, str] = {
     "residual_stream": "resolvent.evidence.views.residual_stream:ResidualStream",
     "clamping": "resolvent.evidence.views.clamping:Clamping",
     "bos_mlp": "resolvent.evidence.views.bos_mlp:BosMlp",
+    "trajectory": "resolvent.evidence.views.trajectory:Trajectory",
+    "score_trajectory": "resolvent.evidence.views.trajectory:ScoreTrajectory",
+    "weight_trajectory": "resolvent.evidence.views.trajectory:WeightTrajectory",
+    "concentration_trajectory": "resolvent.evidence.views.trajectory:ConcentrationTrajectory",
 }
 
 
