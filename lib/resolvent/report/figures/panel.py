@@ -1,0 +1,168 @@
+"""A panel: one pair of axes with its words. Panels become a matplotlib Figure, or SVG for a page."""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from resolvent.errors import ResolventError
+from resolvent.report.figures import palette
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+FORMATS = (".svg", ".png", ".pdf")
+
+# A figure's unit is 1/72 inch; taken as CSS pixels, so that text of 10 units is text of 10 px.
+_UNITS = 72
+
+_STYLE = {
+    "font.size": 10,
+    "axes.titlesize": 10,
+    "axes.labelsize": 10,
+    "xtick.labelsize": 9,
+    "ytick.labelsize": 9,
+    "legend.fontsize": 9,
+    "font.family": "sans-serif",
+    "svg.fonttype": "none",
+    "pdf.fonttype": 42,
+    "text.color": palette.INK,
+    "axes.edgecolor": palette.MUTED,
+    "axes.labelcolor": palette.INK,
+    "xtick.color": palette.MUTED,
+    "ytick.color": palette.MUTED,
+    "xtick.labelcolor": palette.INK,
+    "ytick.labelcolor": palette.INK,
+    "axes.facecolor": "none",
+    "figure.facecolor": palette.PAPER,
+    "savefig.facecolor": palette.PAPER,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.linewidth": 0.8,
+    "axes.grid": False,
+    "lines.linewidth": 1.6,
+    "legend.frameon": False,
+    "legend.handlelength": 1.4,
+    "axes.titlelocation": "left",
+    "axes.unicode_minus": True,
+}
+
+
+@dataclass(frozen=True)
+class Panel:
+    """What one pair of axes shows.
+
+    title         a few words, above it
+    description   what is to be seen, with the numbers that a reader who can't see it needs
+    draw          draws it into empty axes
+    width, height CSS pixels
+    """
+
+    title: str
+    description: str
+    draw: Callable[[Axes], Any]
+    width: float = 340.0
+    height: float = 270.0
+
+
+@contextmanager
+def styled() -> Iterator[None]:
+    """matplotlib with the figures' style, and with nothing of the user's own."""
+    import matplotlib
+
+    with matplotlib.rc_context():
+        matplotlib.rcdefaults()
+        matplotlib.rcParams.update(_STYLE)
+        yield
+
+
+def figure_of(panels: Sequence[Panel], *, title: str = "", footnote: str = "") -> Figure:
+    """The panels side by side, each in its own size, under a title and above a footnote."""
+    from matplotlib.figure import Figure
+
+    with styled():
+        height = max(panel.height for panel in panels) + 30 * bool(title) + 16 * bool(footnote)
+        widths = [panel.width for panel in panels]
+        figure = Figure(figsize=(sum(widths) / _UNITS, height / _UNITS), layout="constrained")
+        axes = figure.subplots(1, len(panels), width_ratios=widths, squeeze=False)[0]
+        for panel, one in zip(panels, axes, strict=True):
+            one.set_title(panel.title, fontweight="bold")
+            panel.draw(one)
+        if title:
+            figure.suptitle(title, x=0.01, ha="left", fontsize=12, fontweight="bold")
+        if footnote:
+            figure.supxlabel(footnote, x=0.01, ha="left", fontsize=8, color=palette.MUTED)
+        return figure
+
+
+def write_figure(figure: Figure, path: Path) -> None:
+    """Writes a figure in the format of the suffix; equal figures give equal SVG files.
+
+    Raises ResolventError for another suffix or a folder that can't be written to.
+    """
+    if path.suffix not in FORMATS:
+        raise ResolventError(f"{path}: unknown format '{path.suffix}'; allowed: {', '.join(FORMATS)}")
+    try:
+        path.write_bytes(_rendered(figure, path.suffix[1:], salt=path.stem))
+    except OSError as error:
+        raise ResolventError(f"{path}: can't be written: {error.strerror}") from None
+
+
+def inline_svg(panel: Panel, name: str) -> str:
+    """The panel as an SVG element of a page, without its title, which the page sets.
+
+    name  unique on the page: every id in the SVG begins with it
+    Colours of the palette become `var(--figure-<role>, <light value>)`. Title and description are what a screen reader
+    says; sizes are left to the page but for the ratio.
+    """
+    untitled = Panel("", panel.description, panel.draw, panel.width, panel.height)
+    with styled():
+        text = _rendered(figure_of([untitled]), "svg", salt=name).decode("utf-8")
+    return page_svg(text, name, title=panel.title, description=panel.description, width=panel.width)
+
+
+def page_svg(text: str, name: str, *, title: str, description: str, width: float) -> str:
+    """matplotlib's SVG file as an element of a page; see `inline_svg`."""
+    body = text[text.index("<svg") :]
+    head, _, rest = body.partition(">")
+    box = re.search(r'viewBox="([^"]*)"', head)
+    assert box is not None, "matplotlib's SVG has a viewBox"
+    rest = re.sub(r"<metadata>.*?</metadata>", "", rest, flags=re.DOTALL)
+    rest = re.sub(r"<!--.*?-->\s*", "", rest, flags=re.DOTALL)
+    referenced = set(re.findall(r'(?:url\(#|href="#)([^)"]+)', rest))
+    rest = re.sub(r' id="([^"]+)"', lambda match: _kept_id(match[1], referenced, name), rest)
+    rest = re.sub(r'(url\(#|href="#)', rf"\g<1>{name}-", rest)
+    for role, colour in palette.ROLES.items():
+        rest = rest.replace(colour, f"var(--figure-{role}, {colour})")
+    # One family for all words of the page, and no style sheet of the file's own that would leak into it.
+    rest = re.sub(r"font: ([^';\"]*?)'[^;\"]*?(?=[;\"])", r"font: \1sans-serif", rest)
+    rest = re.sub(r"<style type=\"text/css\">.*?</style>", "", rest, flags=re.DOTALL)
+    rest = re.sub(r"\n\s*", "\n", rest)
+    label = f'<title id="{name}-title">{escape(title)}</title><desc id="{name}-desc">{escape(description)}</desc>'
+    return (
+        f'<svg class="figure" viewBox="{box[1]}" style="max-width:{width:.0f}px" role="img" '
+        f'aria-labelledby="{name}-title {name}-desc" stroke-linejoin="round" stroke-linecap="butt">{label}{rest}'
+    )
+
+
+def _kept_id(found: str, referenced: set[str], name: str) -> str:
+    return f' id="{name}-{found}"' if found in referenced else ""
+
+
+def _rendered(figure: Figure, form: str, *, salt: str) -> bytes:
+    """The bytes of a file. matplotlib hashes ids with `salt` in place of a random number."""
+    import matplotlib
+
+    buffer = io.BytesIO()
+    metadata = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(form)
+    with styled():
+        matplotlib.rcParams["svg.hashsalt"] = salt
+        figure.savefig(buffer, format=form, metadata=metadata, dpi=200)
+    return buffer.getvalue()
