@@ -13,6 +13,7 @@ from resolvent.report.thresholds import predicates
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.ticker import MaxNLocator
 
 _WIDTH, _HEIGHT = 340.0, 62.0
 
@@ -73,7 +74,7 @@ def _limits(axes: Axes, numbers: list[float]) -> tuple[float, float]:
     return low, high
 
 
-def _few_ticks() -> object:
+def _few_ticks() -> MaxNLocator:
     from matplotlib.ticker import MaxNLocator
 
     return MaxNLocator(nbins=5, min_n_ticks=3)

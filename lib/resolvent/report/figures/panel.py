@@ -23,7 +23,7 @@ FORMATS = (".svg", ".png", ".pdf")
 # A figure's unit is 1/72 inch; taken as CSS pixels, so that text of 10 units is text of 10 px.
 _UNITS = 72
 
-_STYLE = {
+_STYLE: Any = {
     "font.size": 10,
     "axes.titlesize": 10,
     "axes.labelsize": 10,
@@ -124,7 +124,9 @@ def inline_svg(panel: Panel, name: str) -> str:
     """
     untitled = Panel("", panel.description, panel.draw, panel.width, panel.height)
     with styled():
-        text = _rendered(figure_of([untitled]), "svg", salt=name).decode("utf-8")
+        figure = figure_of([untitled])
+        figure.set_facecolor("none")
+        text = _rendered(figure, "svg", salt=name).decode("utf-8")
     return page_svg(text, name, title=panel.title, description=panel.description, width=panel.width)
 
 
@@ -141,9 +143,12 @@ def page_svg(text: str, name: str, *, title: str, description: str, width: float
     rest = re.sub(r'(url\(#|href="#)', rf"\g<1>{name}-", rest)
     for role, colour in palette.ROLES.items():
         rest = rest.replace(colour, f"var(--figure-{role}, {colour})")
-    # One family for all words of the page, and no style sheet of the file's own that would leak into it.
-    rest = re.sub(r"font: ([^';\"]*?)'[^;\"]*?(?=[;\"])", r"font: \1sans-serif", rest)
+    rest = re.sub(r"font-family: [^;\"]*", "font-family: inherit", rest)
+    # A style sheet of the file's own would leak into the page.
     rest = re.sub(r"<style type=\"text/css\">.*?</style>", "", rest, flags=re.DOTALL)
+    rest = re.sub(r"<defs>\s*</defs>|<g/>", "", rest)
+    # A hundredth of a pixel is enough: half the size of the page.
+    rest = re.sub(r'( (?:d|x|y|width|height)="[^"]*")', lambda match: re.sub(r"(\.\d\d)\d+", r"\1", match[1]), rest)
     rest = re.sub(r"\n\s*", "\n", rest)
     label = f'<title id="{name}-title">{escape(title)}</title><desc id="{name}-desc">{escape(description)}</desc>'
     return (
@@ -164,5 +169,5 @@ def _rendered(figure: Figure, form: str, *, salt: str) -> bytes:
     metadata = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(form)
     with styled():
         matplotlib.rcParams["svg.hashsalt"] = salt
-        figure.savefig(buffer, format=form, metadata=metadata, dpi=200)
+        figure.savefig(buffer, format=form, metadata=metadata, dpi=200, facecolor=figure.get_facecolor())
     return buffer.getvalue()
