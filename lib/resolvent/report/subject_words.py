@@ -33,6 +33,13 @@ class SubjectWords:
         """All of it on one line."""
         return f"{self.name}: {self.what}. {self.seen}. {self.law}."
 
+    @classmethod
+    def without_verdict(cls, subjects: StudySubjects, facts: Mapping[str, Any], name: str) -> SubjectWords:
+        """A subject that a run owed verdicts and gave none."""
+        subject = subjects.subjects.get(name)
+        words = what(subject) if subject else recorded_weights(facts, name)
+        return cls(name, words, "No verdict in this run", law_words(None))
+
 
 def subject_words(
     subjects: StudySubjects, lines: Sequence[VerdictLine], facts: Mapping[str, Any]

@@ -84,9 +84,7 @@ def _panel(title: str, rows: tuple[Estimate, ...], marks: tuple[float, ...]) -> 
 
 def _draw(axes: Axes, title: str, rows: tuple[Estimate, ...], marks: tuple[float, ...]) -> None:
     for mark in marks:
-        style: Any = (
-            {"color": palette.REFUTE, "linestyle": "--"} if mark else {"color": palette.MUTED, "linestyle": "-"}
-        )
+        colour, dash = (palette.REFUTE, "--") if mark else (palette.MUTED, "-")
         axes.axvline(mark, linewidth=1, color=colour, linestyle=dash)
     for place, row in enumerate(rows):
         if row.low is not None and row.high is not None:

@@ -1,5 +1,12 @@
 """The colours of figures, by role. Light values; a page replaces each by the CSS variable `--figure-<role>`."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from matplotlib.colors import LinearSegmentedColormap
+
 INK = "#1d2430"
 MUTED = "#5f6b7c"
 FAINT = "#c9ced6"
@@ -24,8 +31,14 @@ ROLES = {
     "refute-region": REFUTE_REGION,
 }
 
-DIVERGING = "PuOr"
-"""Colour map of signed values: safe for colour-blind readers, and both ends of equal weight."""
+MIDDLE = "#f3f1ed"
 
 SEQUENTIAL = "viridis"
-"""Colour map of magnitudes: even in lightness, so that it prints in grey."""
+"""matplotlib's colour map of magnitudes: even in lightness, so that it prints in grey."""
+
+
+def diverging() -> LinearSegmentedColormap:
+    """The colour map of signed values: below as support, above as refute, both ends of equal weight."""
+    from matplotlib.colors import LinearSegmentedColormap
+
+    return LinearSegmentedColormap.from_list("signed", [SUPPORT, MIDDLE, REFUTE])

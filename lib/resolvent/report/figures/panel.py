@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -88,7 +89,7 @@ def figure_of(panels: Sequence[Panel], *, title: str = "", footnote: str = "") -
     from matplotlib.figure import Figure
 
     with styled():
-        height = max(panel.height for panel in panels) + 30 * bool(title) + 16 * bool(footnote)
+        height = max(panel.height for panel in panels) + 36 * bool(title) + 26 * bool(footnote)
         widths = [panel.width for panel in panels]
         figure = Figure(figsize=(sum(widths) / _UNITS, height / _UNITS), layout="constrained")
         axes = figure.subplots(1, len(panels), width_ratios=widths, squeeze=False)[0]
@@ -96,9 +97,12 @@ def figure_of(panels: Sequence[Panel], *, title: str = "", footnote: str = "") -
             one.set_title(panel.title, fontweight="bold")
             panel.draw(one)
         if title:
-            figure.suptitle(title, x=0.01, ha="left", fontsize=12, fontweight="bold")
+            wrapped = textwrap.fill(title, int(sum(widths) / 6.8))
+            figure.suptitle(wrapped, x=0.01, ha="left", fontsize=12, fontweight="bold")
         if footnote:
-            figure.supxlabel(footnote, x=0.01, ha="left", fontsize=8, color=palette.MUTED)
+            figure.supxlabel(
+                textwrap.fill(footnote, int(sum(widths) / 4.4)), x=0.01, ha="left", fontsize=8, color=palette.MUTED
+            )
         return figure
 
 

@@ -71,7 +71,7 @@ def _map(axes: Axes, data: SignedCensusData) -> None:
     limit = float(np.abs(data.excess).max()) or 1.0
     # Vector cells would be thousands of paths for large models; the picture has one pixel a head.
     image = axes.imshow(
-        grid, cmap=palette.DIVERGING, vmin=-limit, vmax=limit, aspect="auto", interpolation="nearest", origin="lower"
+        grid, cmap=palette.diverging(), vmin=-limit, vmax=limit, aspect="auto", interpolation="nearest", origin="lower"
     )
     for chosen, marker in ((data.amplified, "^"), (~(data.amplified | data.suppressed), "o")):
         layer, head = np.nonzero(chosen.reshape(grid.shape))

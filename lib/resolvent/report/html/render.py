@@ -1,0 +1,31 @@
+"""A page as one HTML file: Jinja2 templates and the style sheet of this folder, all of it inline."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from resolvent.report.numbers import number
+
+if TYPE_CHECKING:
+    from resolvent.report.html.page import Page
+
+_HERE = Path(__file__).parent
+
+
+def report_html(page: Page) -> str:
+    """report.html of a run."""
+    return rendered("report.html.j2", page=page)
+
+
+def rendered(template: str, **values: Any) -> str:
+    """A template of this folder. All is escaped but what a template marks as safe; a missing value is an error."""
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+    from markupsafe import Markup
+
+    environment = Environment(
+        loader=FileSystemLoader(_HERE), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    environment.filters["number"] = number
+    style = Markup((_HERE / "style.css").read_text(encoding="utf-8"))
+    return environment.get_template(template).render(style=style, **values)
