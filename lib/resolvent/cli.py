@@ -15,6 +15,9 @@ from resolvent import __version__
 from resolvent.errors import ResolventError
 
 if TYPE_CHECKING:
+    from resolvent.models.subjects import StudySubjects
+    from resolvent.report.run_folder import FinishedRun
+    from resolvent.report.stored_evidence import StoredEvidence
     from resolvent.study import Study
 
 Command = Callable[[argparse.Namespace], int]
@@ -159,18 +162,25 @@ def evidence(arguments: argparse.Namespace) -> int:
 def report(arguments: argparse.Namespace) -> int:
     from resolvent.models.subjects import load_subjects
     from resolvent.report.markdown import markdown_report
-    from resolvent.report.run_folder import REPORT, read_run
+    from resolvent.report.run_folder import REPORT, read_run, replace_text
+    from resolvent.report.run_reports import write_html
+    from resolvent.report.subject_words import subject_words
     from resolvent.report.terminal import Printer, write_summary
 
     study = _study(arguments)
+    subjects = load_subjects(study)
     run = read_run(arguments.run if arguments.run is not None else study.runs / "latest")
-    write_summary(Printer(), run.lines, unavailable={}, verbose=arguments.verbose)
-    text = markdown_report(study, load_subjects(study), run.lines, run.provenance)
+    words = subject_words(subjects, run.lines, run.provenance)
+    write_summary(Printer(), run.lines, unavailable={}, verbose=arguments.verbose, subjects=words)
     try:
-        (run.path / REPORT).write_text(text, encoding="utf-8")
+        replace_text(run.path / REPORT, markdown_report(study, subjects, run.lines, run.provenance))
+        page = write_html(
+            study, subjects, run.lines, run.provenance, folder=run.path, evidence=_evidence_of(study, subjects, run)
+        )
     except OSError as error:
-        raise ResolventError(f"{run.path / REPORT}: can't be written: {error.strerror}") from None
+        raise ResolventError(f"{run.path}: can't be written: {error.strerror}") from None
     print(run.path / REPORT)
+    print(page)
     return 0
 
 
@@ -216,10 +226,19 @@ def _parser() -> argparse.ArgumentParser:
     )
     added = command(evidence, "list the evidence in the store, with size, age and use")
     added.add_argument("--delete", action="store_true", help="delete what no claim needs as it stands")
-    added = command(report, "show a run's verdicts again and rewrite its report.md")
+    added = command(report, "show a run's verdicts again and rewrite its report.md and report.html")
     added.add_argument("run", type=Path, nargs="?", metavar="RUN", help="its folder (default: runs/latest)")
     added.add_argument("-v", "--verbose", action="store_true", help="a row a criterion")
     return parser
+
+
+def _evidence_of(study: Study, subjects: StudySubjects, run: FinishedRun) -> StoredEvidence:
+    """The evidence that a run rested on, as far as the store has it and the code still reads it so."""
+    from resolvent.evidence.engine import Engine
+    from resolvent.report.stored_evidence import StoredEvidence, run_keys
+
+    engine = Engine(study, subjects, run_id="report", device=str(run.provenance.get("device", "cpu")))
+    return StoredEvidence(engine, run_keys(run.provenance))
 
 
 def _study(arguments: argparse.Namespace) -> Study:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from resolvent.registry import CriterionResult, Predicate
+from resolvent.registry.predicates import number_text
 
 NEAR_SHARE = 0.1
 """Without an interval, a distance below this share of the threshold counts as near."""
@@ -21,7 +22,7 @@ def near(result: CriterionResult) -> str:
     for threshold in sorted({number for predicate in predicates(result) for number in predicate.thresholds}):
         if result.low is not None and result.high is not None:
             if result.low <= threshold <= result.high:
-                return f"the threshold {threshold:g} lies inside the interval"
+                return f"the threshold {number_text(threshold)} lies inside the interval"
         elif abs(result.value - threshold) < NEAR_SHARE * abs(threshold):
-            return f"less than {NEAR_SHARE:.0%} from the threshold {threshold:g}"
+            return f"less than {NEAR_SHARE:.0%} from the threshold {number_text(threshold)}"
     return ""

@@ -1,6 +1,6 @@
 """Figures: pure functions from data to panels, one figure a file, and panels to matplotlib Figures.
 
-    panel          Panel, its Figure, its inline SVG
+    panel          Panel, its Figure, its inline SVG; axis: tick labels
     palette        the colours, by role; a page swaps them for its own, light or dark
     criterion      value, interval, and the support and refute regions of one criterion
     signed_census, bos_mass_law, transient, portrait, depth, state_change, identities, attention

@@ -34,7 +34,7 @@ def _panel(label: str, matrix: np.ndarray, text: str) -> Panel:
     bos = float(matrix[1:, 0].mean()) if len(matrix) > 1 else 1.0
     previous = float(np.diagonal(matrix, -1).mean()) if len(matrix) > 1 else 0.0
     words = f"head {label} on {text}: mean attention {number(bos)} to BOS, {number(previous)} to the previous token"
-    return Panel(f"Attention, head {label}", words, lambda axes: _draw(axes, matrix), width=340, height=330)
+    return Panel(f"Attention, head {label}", words, lambda axes: _draw(axes, matrix), width=340, height=310, right=46.0)
 
 
 def _draw(axes: Axes, matrix: np.ndarray) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from resolvent.report.figures import palette
+from resolvent.report.figures.axis import octaves
 from resolvent.report.figures.panel import Panel
 from resolvent.report.numbers import number
 
@@ -53,7 +54,7 @@ def _law(axes: Axes, data: BosMassLawData) -> None:
         markeredgewidth=0, label="a head",
     )  # fmt: skip
     axes.set_yscale("log", base=2)
-    axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
+    octaves(axes.yaxis)
     axes.set_xlim(-0.02, 1.02)
     axes.set_xlabel("BOS mass")
     axes.set_ylabel("K_dev")

@@ -79,7 +79,9 @@ def _estimate(metrics: Mapping[str, float], name: str, label: str) -> Estimate |
 
 def _panel(title: str, rows: tuple[Estimate, ...], marks: tuple[float, ...]) -> Panel:
     words = "; ".join(f"{row.label}: {with_interval(row.value, row.low, row.high)}" for row in rows)
-    return Panel(title, words, lambda axes: _draw(axes, title, rows, marks), width=360, height=70 + 24 * len(rows))
+    return Panel(
+        title, words, lambda axes: _draw(axes, title, rows, marks), width=420, height=60 + 22 * len(rows), left=215.0
+    )
 
 
 def _draw(axes: Axes, title: str, rows: tuple[Estimate, ...], marks: tuple[float, ...]) -> None:

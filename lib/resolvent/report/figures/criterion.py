@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from resolvent.registry import CriterionResult, Predicate
 from resolvent.report.figures import palette
+from resolvent.report.figures.axis import decades
 from resolvent.report.figures.panel import Panel
 from resolvent.report.numbers import signed, with_interval
 from resolvent.report.thresholds import predicates
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.ticker import MaxNLocator
 
-_WIDTH, _HEIGHT = 340.0, 62.0
+_WIDTH, _HEIGHT = 340.0, 64.0
 
 # Beyond this ratio of largest to smallest positive number a linear axis shows nothing but its ends.
 _LOG_FROM = 1e3
@@ -23,7 +24,9 @@ _LOG_FROM = 1e3
 
 def criterion(result: CriterionResult) -> Panel:
     """The panel of a judged criterion: regions hold for the number named by each predicate's bound."""
-    return Panel(result.name, _description(result), lambda axes: _draw(axes, result), _WIDTH, _HEIGHT)
+    return Panel(
+        result.name, _description(result), lambda axes: _draw(axes, result), _WIDTH, _HEIGHT, left=8.0, bottom=22.0
+    )
 
 
 def _description(result: CriterionResult) -> str:
@@ -63,10 +66,12 @@ def _limits(axes: Axes, numbers: list[float]) -> tuple[float, float]:
     positive = [n for n in numbers if n > 0]
     if len(positive) == len(numbers) and max(positive) / min(positive) >= _LOG_FROM:
         axes.set_xscale("log")
+        decades(axes.xaxis)
         span = math.log10(max(positive) / min(positive))
         low, high = min(positive) / 10 ** (0.12 * span), max(positive) * 10 ** (0.12 * span)
     else:
         axes.xaxis.set_major_locator(_few_ticks())
+        axes.ticklabel_format(axis="x", style="plain", useOffset=False)
         lowest, highest = min(numbers), max(numbers)
         pad = 0.14 * (highest - lowest) or 0.5 * abs(highest) or 1.0
         low, high = lowest - pad, highest + pad

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from resolvent.report.figures import palette
+from resolvent.report.figures.axis import decades
 from resolvent.report.figures.panel import Panel
 
 if TYPE_CHECKING:
@@ -43,6 +44,7 @@ def _draw(axes: Axes, errors: np.ndarray, tolerance: float) -> None:
     axes.hist(shown, bins=np.logspace(low, high, 40).tolist(), color=palette.SUPPORT, alpha=0.8)
     axes.axvline(tolerance, color=palette.REFUTE, linewidth=1.6, label=f"tolerance {tolerance:g}")
     axes.set_xscale("log")
+    decades(axes.xaxis)
     axes.set_yscale("symlog")
     axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
     axes.set_xlabel("error")

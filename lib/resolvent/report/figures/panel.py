@@ -24,6 +24,15 @@ FORMATS = (".svg", ".png", ".pdf")
 # A figure's unit is 1/72 inch; taken as CSS pixels, so that text of 10 units is text of 10 px.
 _UNITS = 72
 
+# Margin of a panel on a page, in CSS pixels, for what reaches over its upper edge.
+_TOP = 8.0
+
+# How far a page may blow a panel up where there is room.
+_LARGEST = 1.3
+
+# Four and more points in a row of one style.
+_ALIKE = re.compile(r'<use [^>]*? style="(?P<style>[^"]*)"/>\n(?:<use [^>]*? style="(?P=style)"/>\n){3,}')
+
 _STYLE: Any = {
     "font.size": 10,
     "axes.titlesize": 10,
@@ -64,6 +73,7 @@ class Panel:
     description   what is to be seen, with the numbers that a reader who can't see it needs
     draw          draws it into empty axes
     width, height CSS pixels
+    left, bottom, right   CSS pixels for the labels of the axes, right for a scale of colours
     """
 
     title: str
@@ -71,6 +81,9 @@ class Panel:
     draw: Callable[[Axes], Any]
     width: float = 340.0
     height: float = 270.0
+    left: float = 52.0
+    bottom: float = 42.0
+    right: float = 8.0
 
 
 @contextmanager
@@ -126,12 +139,20 @@ def inline_svg(panel: Panel, name: str) -> str:
     Colours of the palette become `var(--figure-<role>, <light value>)`. Title and description are what a screen reader
     says; sizes are left to the page but for the ratio.
     """
-    untitled = Panel("", panel.description, panel.draw, panel.width, panel.height)
     with styled():
-        figure = figure_of([untitled])
-        figure.set_facecolor("none")
-        text = _rendered(figure, "svg", salt=name).decode("utf-8")
+        text = _rendered(_bare_figure(panel), "svg", salt=name).decode("utf-8")
     return page_svg(text, name, title=panel.title, description=panel.description, width=panel.width)
+
+
+def _bare_figure(panel: Panel) -> Figure:
+    """The panel alone, without title or ground, with margins in place of a layout engine: four times as fast."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(panel.width / _UNITS, panel.height / _UNITS), facecolor="none")
+    left, bottom = panel.left / panel.width, panel.bottom / panel.height
+    right, top = 1 - panel.right / panel.width, 1 - _TOP / panel.height
+    panel.draw(figure.add_axes((left, bottom, right - left, top - bottom)))
+    return figure
 
 
 def page_svg(text: str, name: str, *, title: str, description: str, width: float) -> str:
@@ -154,11 +175,18 @@ def page_svg(text: str, name: str, *, title: str, description: str, width: float
     # A hundredth of a pixel is enough: half the size of the page.
     rest = re.sub(r'( (?:d|x|y|width|height)="[^"]*")', lambda match: re.sub(r"(\.\d\d)\d+", r"\1", match[1]), rest)
     rest = re.sub(r"\n\s*", "\n", rest)
+    rest = _ALIKE.sub(_styled_once, rest)
     label = f'<title id="{name}-title">{escape(title)}</title><desc id="{name}-desc">{escape(description)}</desc>'
     return (
-        f'<svg class="figure" viewBox="{box[1]}" style="max-width:{width:.0f}px" role="img" '
+        f'<svg class="figure" viewBox="{box[1]}" style="max-width:{_LARGEST * width:.0f}px" role="img" '
         f'aria-labelledby="{name}-title {name}-desc" stroke-linejoin="round" stroke-linecap="butt">{label}{rest}'
     )
+
+
+def _styled_once(run: re.Match[str]) -> str:
+    """Points of one look, which matplotlib writes out for each."""
+    style = run["style"]
+    return f'<g style="{style}">\n' + run[0].replace(f' style="{style}"/>', "/>") + "</g>\n"
 
 
 def _kept_id(found: str, referenced: set[str], name: str) -> str:

@@ -50,7 +50,16 @@ def portrait(data: PortraitData) -> tuple[Panel, ...]:
         f"{data.label}: K_dev = {number(data.kreiss)}, attained {place}; spectral radius "
         f"{number(float(np.abs(data.eigenvalues).max()))}; level lines of the ε-pseudospectra for ε = 10^-3 to 10^-0.5"
     )
-    return (Panel(f"Pseudospectra, {data.label}", words, lambda axes: _draw(axes, data), width=420, height=390),)
+    return (
+        Panel(
+            f"Pseudospectra, {data.label}",
+            words,
+            lambda axes: _draw(axes, data),
+            width=380,
+            height=330,
+            right=46.0,
+        ),
+    )
 
 
 def _draw(axes: Axes, data: PortraitData) -> None:

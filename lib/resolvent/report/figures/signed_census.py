@@ -46,7 +46,7 @@ def signed_census(data: SignedCensusData) -> tuple[Panel, ...]:
     )
     predicted = f"median predicted by BOS mass alone {number(float(np.median(data.law_excess)))} bits"
     return (
-        Panel("Excess by layer and head", counts, lambda axes: _map(axes, data), height=320),
+        Panel("Excess by layer and head", counts, lambda axes: _map(axes, data), height=320, right=52.0),
         Panel(
             "Excess against previous-token score",
             f"{counts}; amplified heads have a median previous-token score of {_median(data.previous_token, data)}",

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from resolvent.report.figures import palette
+from resolvent.report.figures.axis import octaves
 from resolvent.report.figures.panel import Panel
 from resolvent.report.numbers import number
 
@@ -70,8 +71,8 @@ def _states(axes: Axes, data: StateChangeData) -> None:
     _points(axes, data, data.before, data.after)
     axes.set_xscale("log", base=2)
     axes.set_yscale("log", base=2)
-    for axis in (axes.xaxis, axes.yaxis):
-        axis.set_major_formatter(lambda value, _: f"{value:g}")
+    octaves(axes.xaxis)
+    octaves(axes.yaxis)
     axes.set_xlabel(f"K_dev, {data.states[0].replace('_', ' ')}")
     axes.set_ylabel(f"K_dev, {data.states[1].replace('_', ' ')}")
     axes.legend(loc="lower right", handletextpad=0.2)

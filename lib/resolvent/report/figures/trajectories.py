@@ -45,7 +45,7 @@ def trajectories(data: TrajectoriesData) -> tuple[Panel, ...]:
         for name, values in data.lines.items()
     )
     title = data.quantity.partition(",")[0].capitalize() + " over training"
-    return (Panel(title, ends, lambda axes: _draw(axes, data), width=520, height=320),)
+    return (Panel(title, ends, lambda axes: _draw(axes, data), width=380, height=320),)
 
 
 def _draw(axes: Axes, data: TrajectoriesData) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from resolvent.report.figures import palette
+from resolvent.report.figures.axis import decades, octaves
 from resolvent.report.figures.panel import Panel
 from resolvent.report.numbers import number
 
@@ -46,7 +47,7 @@ def transient(data: TransientData) -> tuple[Panel, ...]:
         for label, norms in zip(data.labels, data.log10_norm, strict=True)
     ]
     words = f"ceiling {number(data.ceiling)}; " + "; ".join(peaks)
-    return (Panel("Transient ‖A_dev^k‖", words, lambda axes: _draw(axes, data), width=520, height=320),)
+    return (Panel("Transient ‖A_dev^k‖", words, lambda axes: _draw(axes, data), width=380, height=320),)
 
 
 def _draw(axes: Axes, data: TransientData) -> None:
@@ -59,7 +60,8 @@ def _draw(axes: Axes, data: TransientData) -> None:
     axes.set_xscale("log", base=2)
     axes.set_yscale("log")
     axes.set_ylim(1e-3, 2 * data.ceiling)
-    axes.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
+    octaves(axes.xaxis)
+    decades(axes.yaxis)
     axes.set_xlabel("power k")
     axes.set_ylabel("‖A_dev^k‖")
     axes.legend(loc="lower left")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from resolvent.errors import ResolventError
 from resolvent.registry import Claim, CriterionResult, Ledger, amendments, load_claim, published
+from resolvent.report.criteria_table import side
 from resolvent.report.exclusions import exclusions
 from resolvent.report.figures.criterion import criterion
 from resolvent.report.figures.of_claims import claim_panels
@@ -37,8 +38,6 @@ if TYPE_CHECKING:
     from resolvent.report.stored_evidence import StoredEvidence
     from resolvent.report.verdict_line import VerdictLine
     from resolvent.study import Study
-
-_SIDES = {True: "supports", False: "neither"}
 
 
 @dataclass(frozen=True)
@@ -97,6 +96,7 @@ def build_page(
         groups=_groups(inputs, names, theorems),
         sections=tuple(_section(inputs, name) for name in names),
         provenance=tuple(_provenance(facts)),
+        drafts=tuple(facts.get("drafts", ())),
     )
 
 
@@ -155,8 +155,6 @@ def _stamps(facts: Mapping[str, Any], debts: Mapping[Pair, str]) -> list[str]:
     if missing:
         found.append(f"No verdict for {', '.join(missing)}.")
     found += [f"UNAVAILABLE: {reason}." for reason in facts.get("unavailable", {}).values()]
-    if facts.get("drafts"):
-        found.append(f"Unregistered drafts, not counted: {', '.join(facts['drafts'])}.")
     return found
 
 
@@ -337,7 +335,7 @@ def _criterion(line: VerdictLine, result: CriterionResult) -> CriterionView:
         support=result.support,
         refute=result.refute,
         margin=signed(result.margin),
-        side="refutes" if result.refuted and not result.holds else _SIDES[result.holds],
+        side={"support": "supports", "refute": "refutes", "neither": "neither"}[side(result)],
         near=near(result),
         picture=_picture(criterion(result), f"dots-{name}"),
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from resolvent.registry import PublishedValue, RequirementResult
 from resolvent.report.html.outcome import Look
@@ -139,6 +139,7 @@ class Page:
     state    COMPLETE, PARTIAL, INCOMPLETE or EXPLORATORY; more than one where more than one holds
     stamps   sentences that explain the state
     facts    (name, value) of the provenance at the head of the page
+    drafts   unregistered claims of the study: named at the end, never counted
     """
 
     run: str
@@ -150,4 +151,5 @@ class Page:
     subjects: tuple[SubjectWords, ...]
     groups: tuple[Group, ...]
     sections: tuple[Section, ...]
-    provenance: tuple[tuple[str, str], ...] = field(default=())
+    provenance: tuple[tuple[str, str], ...] = ()
+    drafts: tuple[str, ...] = ()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,5 +28,12 @@ def rendered(template: str, **values: Any) -> str:
         loader=FileSystemLoader(_HERE), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
     environment.filters["number"] = number
+    environment.filters["comparison"] = comparison
     style = Markup((_HERE / "style.css").read_text(encoding="utf-8"))
     return environment.get_template(template).render(style=style, **values)
+
+
+def comparison(predicate: str) -> str:
+    """A predicate as people write it: `low >= 0.6` -> `lower end ≥ 0.6`."""
+    words = re.sub(r"\blow\b", "lower end", re.sub(r"\bhigh\b", "upper end", predicate))
+    return words.replace(">=", "≥").replace("<=", "≤")
