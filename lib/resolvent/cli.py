@@ -184,6 +184,50 @@ def report(arguments: argparse.Namespace) -> int:
     return 0
 
 
+def compare(arguments: argparse.Namespace) -> int:
+    from resolvent.models.subjects import load_subjects
+    from resolvent.report.comparison import compare_runs
+    from resolvent.report.comparison_text import write_comparison
+    from resolvent.report.html.render import comparison_html
+    from resolvent.report.run_folder import read_run, replace_text
+    from resolvent.report.subject_words import subject_words
+    from resolvent.report.terminal import Printer
+
+    study = _study(arguments)
+    first, second = (read_run(_run_folder(study, run)) for run in (arguments.first, arguments.second))
+    found = compare_runs(first, second, tuple(arguments.subjects) if arguments.subjects else None)
+    subjects = load_subjects(study)
+    compared = {name for change in found.verdicts for name in change.subjects}
+    known = {
+        words.name: words
+        for run in (first, second)
+        for words in subject_words(subjects, run.lines, run.provenance)
+        if words.name in compared
+    }
+    words = tuple(known.values())
+    write_comparison(Printer(), found, words)
+    if arguments.output is not None:
+        try:
+            replace_text(arguments.output, comparison_html(found, words))
+        except OSError as error:
+            raise ResolventError(f"{arguments.output}: can't be written: {error.strerror}") from None
+        print(arguments.output)
+    return 1 if found.flips else 0
+
+
+def show(arguments: argparse.Namespace) -> int:
+    from resolvent.models.subjects import load_subjects
+    from resolvent.registry import load_claims
+    from resolvent.report.claim_text import claim_text
+
+    study = _study(arguments)
+    claims = load_claims(study)
+    if arguments.claim not in claims:
+        raise ResolventError(f"no claim '{arguments.claim}'; known are {', '.join(claims)}")
+    print(claim_text(study, load_subjects(study), claims[arguments.claim]))
+    return 0
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="resolvent", description="A pre-registered study of attention dynamics.")
     parser.add_argument("--version", action="version", version=f"resolvent {__version__}")
@@ -229,6 +273,18 @@ def _parser() -> argparse.ArgumentParser:
     added = command(report, "show a run's verdicts again and rewrite its report.md and report.html")
     added.add_argument("run", type=Path, nargs="?", metavar="RUN", help="its folder (default: runs/latest)")
     added.add_argument("-v", "--verbose", action="store_true", help="a row a criterion")
+    added = command(show, "print a claim: hypothesis, criteria, what was published, what is recorded")
+    added.add_argument("claim", metavar="CLAIM")
+    added = command(compare, "say what changed between two runs, or two models of them; exit 1 on a flip")
+    added.add_argument("first", type=Path, metavar="RUN", help="its folder, or its name in runs/")
+    added.add_argument("second", type=Path, metavar="RUN")
+    added.add_argument(
+        "--subjects",
+        nargs=2,
+        metavar="NAME",
+        help="compare a subject of the first run with one of the second (default: each with itself)",
+    )
+    added.add_argument("-o", "--output", type=Path, metavar="FILE.html", help="write the comparison as a page too")
     return parser
 
 
@@ -239,6 +295,11 @@ def _evidence_of(study: Study, subjects: StudySubjects, run: FinishedRun) -> Sto
 
     engine = Engine(study, subjects, run_id="report", device=str(run.provenance.get("device", "cpu")))
     return StoredEvidence(engine, run_keys(run.provenance))
+
+
+def _run_folder(study: Study, run: Path) -> Path:
+    """A run's folder: as a path, or as the name of one in the study's runs/."""
+    return run if run.is_dir() or not (study.runs / run).is_dir() else study.runs / run
 
 
 def _study(arguments: argparse.Namespace) -> Study:

@@ -47,7 +47,7 @@ def write_summary(
     unavailable  pairs without a verdict because something is not fetched
     subjects     said below the table, a line each
     """
-    colour, width = _capabilities(writer)
+    colour, width = capabilities(writer)
     for text in rendered(_matrix(lines, unavailable), colour=colour, width=width):
         writer.write_line(text)
     if verbose:
@@ -58,7 +58,7 @@ def write_summary(
     writer.write_line(tally(lines))
 
 
-def _capabilities(writer: LineWriter) -> tuple[bool, int]:
+def capabilities(writer: LineWriter) -> tuple[bool, int]:
     """Whether to colour, and how wide to be."""
     terminal: Any = getattr(writer, "_tw", None)
     if terminal is not None:

@@ -6,10 +6,15 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from resolvent.report.html.outcome import look
 from resolvent.report.numbers import number
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from resolvent.report.comparison import Comparison
     from resolvent.report.html.page import Page
+    from resolvent.report.subject_words import SubjectWords
 
 _HERE = Path(__file__).parent
 
@@ -17,6 +22,21 @@ _HERE = Path(__file__).parent
 def report_html(page: Page) -> str:
     """report.html of a run."""
     return rendered("report.html.j2", page=page)
+
+
+def comparison_html(comparison: Comparison, subjects: Sequence[SubjectWords]) -> str:
+    """The page of two runs: flips first, then all other verdicts."""
+    ordered = sorted(comparison.verdicts, key=lambda change: (not change.flipped, change.before == change.after))
+    outcomes = {verdict for change in ordered for verdict in (change.before, change.after)}
+    return rendered(
+        "compare.html.j2",
+        comparison=comparison,
+        verdicts=ordered,
+        looks={outcome: look(outcome) for outcome in outcomes},
+        first=comparison.first.path.resolve().name,
+        second=comparison.second.path.resolve().name,
+        subjects=subjects,
+    )
 
 
 def rendered(template: str, **values: Any) -> str:
