@@ -15,7 +15,7 @@ from resolvent import __version__
 from resolvent.errors import ResolventError
 
 if TYPE_CHECKING:
-    from resolvent.models.subjects import StudySubjects
+    from resolvent.models.subjects import StudySubjects, Subject
     from resolvent.report.run_folder import FinishedRun
     from resolvent.report.stored_evidence import StoredEvidence
     from resolvent.study import Study
@@ -228,6 +228,74 @@ def show(arguments: argparse.Namespace) -> int:
     return 0
 
 
+def figure(arguments: argparse.Namespace) -> int:
+    from resolvent.report.figures.named import DATA_FIGURES, SUBJECT_FIGURES, data_panels
+    from resolvent.report.figures.panel import check_figure_path, figure_of, write_figure
+
+    known = (*SUBJECT_FIGURES, *DATA_FIGURES)
+    if arguments.name not in known:
+        raise ResolventError(f"no figure '{arguments.name}'; known are {', '.join(known)}")
+    check_figure_path(arguments.output)
+    if arguments.name in DATA_FIGURES:
+        if arguments.data is None:
+            raise ResolventError(f"the figure '{arguments.name}' is drawn from a file: name it with --data FILE.json")
+        write_figure(figure_of(data_panels(arguments.name, arguments.data)), arguments.output)
+    else:
+        _subject_figure(arguments)
+    print(arguments.output)
+    return 0
+
+
+def _subject_figure(arguments: argparse.Namespace) -> None:
+    """Computes what the store lacks, then draws."""
+    from resolvent.evidence.engine import Engine
+    from resolvent.evidence.plan import plan as evidence_plan
+    from resolvent.models.devices import chosen_device
+    from resolvent.models.subjects import load_subjects
+    from resolvent.report.figures.from_evidence import Head
+    from resolvent.report.figures.named import SUBJECT_FIGURES, Request, needed_shards
+    from resolvent.report.figures.panel import figure_of, write_figure
+    from resolvent.report.law_numbers import law_numbers
+    from resolvent.report.stored_evidence import StoredEvidence
+    from resolvent.report.subject_words import figure_words
+
+    study = _study(arguments)
+    subjects, subject = _named_subject(study, load_subjects(study), arguments.subject)
+    chosen = SUBJECT_FIGURES[arguments.name]
+    request = Request(
+        texts=arguments.texts,
+        length=arguments.length,
+        null=arguments.null,
+        heads=tuple(Head.parse(head, subject) for head in arguments.head),
+        text=arguments.text,
+    )
+    engine = Engine(study, subjects, run_id=f"figure-{os.getpid()}", device=chosen_device(arguments.device))
+    shards = needed_shards(chosen, subject, subjects, request)
+    missing = len(evidence_plan(engine, shards).missing)
+    if missing:
+        reason = subjects.available(study, subject)
+        if reason is not None:
+            raise ResolventError(reason)
+        print(f"computing {missing} missing shards of evidence", file=sys.stderr)
+        engine.require(shards)
+    evidence = StoredEvidence(engine)
+    protocol = chosen.protocol(request)
+    panels = chosen.draw(evidence, subject, protocol, request)
+    footnote = figure_words(study, subject, law_numbers(evidence, subject, [protocol]))
+    drawn = figure_of(panels, title=f"{chosen.title}: {subject.name}", footnote=footnote)
+    write_figure(drawn, arguments.output)
+
+
+def _named_subject(study: Study, subjects: StudySubjects, name: str) -> tuple[StudySubjects, Subject]:
+    """A subject of the study, or a directory, which is then one of them."""
+    from resolvent.models.subjects import local_subject
+
+    if name not in subjects.subjects and Path(name).is_dir():
+        subject = local_subject(Path(name), cache=study.fetched / "local_models.json")
+        return subjects.with_subject(subject), subject
+    return subjects, subjects.subject(name)
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="resolvent", description="A pre-registered study of attention dynamics.")
     parser.add_argument("--version", action="version", version=f"resolvent {__version__}")
@@ -273,6 +341,22 @@ def _parser() -> argparse.ArgumentParser:
     added = command(report, "show a run's verdicts again and rewrite its report.md and report.html")
     added.add_argument("run", type=Path, nargs="?", metavar="RUN", help="its folder (default: runs/latest)")
     added.add_argument("-v", "--verbose", action="store_true", help="a row a criterion")
+    added = command(figure, "draw a figure of a subject from the evidence (computing what is missing), or from a file")
+    added.add_argument(
+        "name",
+        metavar="NAME",
+        help="signed-census, bos-mass-law, transient, portrait, depth, "
+        "state-change, attention; from --data: trajectories, clamping, contest",
+    )
+    added.add_argument("-o", "--output", type=Path, required=True, metavar="FILE", help=".svg, .png or .pdf")
+    added.add_argument("--subject", default="smollm2-135m", metavar="NAME|DIR", help="default: %(default)s")
+    added.add_argument("--head", action="append", default=[], metavar="L.H", help="layer and head from 0 (repeatable)")
+    added.add_argument("--text", type=int, default=0, metavar="N", help="index of the text, for single maps")
+    added.add_argument("--texts", type=int, default=32, metavar="N", help="number of texts (default: %(default)s)")
+    added.add_argument("--length", type=int, default=128, metavar="N", help="positions (default: %(default)s)")
+    added.add_argument("--null", default="row_permutation", metavar="NAME", help="or bos_preserving, dirichlet")
+    added.add_argument("--device", default="auto", metavar="NAME", help="where the model runs (default: auto)")
+    added.add_argument("--data", type=Path, metavar="FILE.json", help="of a figure that is drawn from a file")
     added = command(show, "print a claim: hypothesis, criteria, what was published, what is recorded")
     added.add_argument("claim", metavar="CLAIM")
     added = command(compare, "say what changed between two runs, or two models of them; exit 1 on a flip")

@@ -6,11 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from resolvent.registry import load_claims
 from resolvent.report.numbers import number
 from resolvent.report.verdict_line import VerdictLine
 
 if TYPE_CHECKING:
     from resolvent.models.subjects import StudySubjects, Subject
+    from resolvent.study import Study
 
 
 @dataclass(frozen=True)
@@ -96,6 +98,13 @@ def law_words(law: Mapping[str, float] | None) -> str:
         f"({number(law['measured_kreiss'])} measured) and {number(round(100 * law['within_quarter_bit'], 1))} % of "
         "heads to a quarter of a bit"
     )
+
+
+def figure_words(study: Study, subject: Subject, law: Mapping[str, float] | None) -> str:
+    """The sentence below a figure: what the subject is, how many claims it is not blind for, what the law says."""
+    seen = sum(not claim.blind(subject.name) for claim in load_claims(study).values())
+    blind = f"Not blind for {seen} claims of the study" if seen else "Blind for every claim of the study"
+    return f"{subject.name}: {what(subject)}. {blind}." + (f" {law_words(law)}." if law else "")
 
 
 def _seen(lines: Sequence[VerdictLine]) -> str:

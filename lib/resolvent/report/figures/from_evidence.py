@@ -179,12 +179,12 @@ def telling_heads(evidence: StoredEvidence, subject: Subject, protocol: Mapping[
 
 
 def transient_data(
-    evidence: StoredEvidence, subject: Subject, protocol: Mapping[str, Any], heads: Mapping[Head, str]
+    evidence: StoredEvidence, subject: Subject, protocol: Mapping[str, Any], heads: Mapping[Head, str], *, text: int = 0
 ) -> TransientData:
-    """Curves on the first text; `heads` maps each to what sets it apart."""
+    """Curves on one text; `heads` maps each to what sets it apart."""
     from resolvent.operators import deviation_power_norms
 
-    maps, _ = text_maps(evidence, subject, protocol, list(heads))
+    maps, _ = text_maps(evidence, subject, protocol, list(heads), text=text)
     return TransientData(
         powers=np.array(POWERS),
         log10_norm=np.asarray(deviation_power_norms(maps, POWERS)),

@@ -119,13 +119,20 @@ def figure_of(panels: Sequence[Panel], *, title: str = "", footnote: str = "") -
         return figure
 
 
+def check_figure_path(path: Path) -> None:
+    """Raises ResolventError for a figure that could not be written: before minutes of computing, not after."""
+    if path.suffix not in FORMATS:
+        raise ResolventError(f"{path}: unknown format '{path.suffix}'; allowed: {', '.join(FORMATS)}")
+    if not path.parent.is_dir():
+        raise ResolventError(f"{path}: its folder does not exist")
+
+
 def write_figure(figure: Figure, path: Path) -> None:
     """Writes a figure in the format of the suffix; equal figures give equal SVG files.
 
     Raises ResolventError for another suffix or a folder that can't be written to.
     """
-    if path.suffix not in FORMATS:
-        raise ResolventError(f"{path}: unknown format '{path.suffix}'; allowed: {', '.join(FORMATS)}")
+    check_figure_path(path)
     try:
         path.write_bytes(_rendered(figure, path.suffix[1:], salt=path.stem))
     except OSError as error:
