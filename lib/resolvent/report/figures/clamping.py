@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
+# Where the bar of the random controls stands.
+_RANDOM = 2
+
+
 @dataclass(frozen=True, eq=False)
 class ClampingData:
     """One quantity under one intervention.
@@ -55,12 +59,13 @@ def _draw(axes: Axes, data: ClampingData) -> None:
         bars.append(("random", float(np.median(data.controls)), palette.SUPPORT))
     for place, (_, value, colour) in enumerate(bars):
         axes.bar(place, value, width=0.62, color=colour, alpha=0.85)
+        highest = max([value, *data.controls]) if place == _RANDOM else value
         axes.annotate(
-            number(value), (place, value), xytext=(0, 3 if value >= 0 else -11), textcoords="offset points",
+            number(value), (place, highest), xytext=(0, 3 if value >= 0 else -11), textcoords="offset points",
             ha="center", fontsize=9, color=palette.INK,
         )  # fmt: skip
     if data.controls.size:
-        spread = 2 + np.linspace(-0.18, 0.18, data.controls.size)
+        spread = _RANDOM + np.linspace(-0.18, 0.18, data.controls.size)
         axes.plot(spread, data.controls, linestyle="none", marker="o", markersize=4, color=palette.INK, alpha=0.7)
     axes.axhline(0, color=palette.INK, linewidth=0.8)
     axes.set_xticks(range(len(bars)), [name for name, _, _ in bars])

@@ -61,8 +61,8 @@ def _draw(axes: Axes, data: TrajectoriesData) -> None:
             axes.plot([data.tokens[at]], [values[at]], linestyle="none", **ring)
     # Training starts at 0 tokens, which a logarithmic axis has no place for.
     first = float(data.tokens[data.tokens > 0].min()) if (data.tokens > 0).any() else 1.0
-    axes.set_xscale("symlog", linthresh=first)
-    axes.xaxis.set_major_formatter(lambda value, _: _tokens(value))
+    axes.set_xscale("symlog", linthresh=first, linscale=0.4)
+    axes.xaxis.set_major_formatter(lambda value, _: _tokens(value) if value == 0 or value >= first else "")
     axes.axhline(0, color=palette.FAINT, linewidth=1, zorder=0)
     axes.set_xlabel("tokens seen")
     axes.set_ylabel(data.quantity)
