@@ -46,14 +46,60 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def register(arguments: argparse.Namespace) -> int:
-    from resolvent.registry import register
+    from resolvent.registry import Ledger, register
 
+    study = _study(arguments)
+    if not arguments.unchecked:
+        registered = Ledger.load(study).registered_claims()
+        for claim in arguments.claims:
+            if claim not in registered:
+                _rehearsed(study, claim)
     subjects = arguments.subject or None
-    entries = register(_study(arguments), arguments.claims, subjects)
+    entries = register(study, arguments.claims, subjects)
     for entry in entries:
         print(f"registered {entry.what}  {entry.sha256[:12]}")
     if not entries:
         print("nothing new: all of it is registered as it stands")
+    return 0
+
+
+def _rehearsed(study: Study, claim: str) -> None:
+    """Raises ResolventError where a claim may not be frozen: what planted data show must be what it says."""
+    from resolvent.pytest_plugin.rehearsal import planted_file, rehearse
+
+    if not planted_file(study, claim).is_file():
+        raise ResolventError(
+            f"{planted_file(study, claim)}: missing, so nobody knows whether '{claim}' would find its effect. Write "
+            "effect(rng) and null(rng) (resolvent new-claim shows how), or freeze it --unchecked"
+        )
+    problems = rehearse(study, claim).problems
+    if problems:
+        raise ResolventError(f"'{claim}' is not frozen: {'; '.join(problems)} (resolvent rehearse {claim})")
+
+
+def rehearse(arguments: argparse.Namespace) -> int:
+    from resolvent.pytest_plugin.rehearsal import rehearse
+    from resolvent.report.criteria_table import criteria_table
+
+    done = rehearse(_study(arguments), arguments.claim)
+    for title, line in (("effect planted", done.effect), ("nothing planted", done.null)):
+        print(f"{title}: {line.judgement.verdict}\n{criteria_table(line)}\n")
+    for problem in done.problems:
+        print(f"NOT READY: {problem}")
+    if not done.problems:
+        print(f"ready: resolvent register {arguments.claim} freezes it")
+    return 1 if done.problems else 0
+
+
+def new_claim(arguments: argparse.Namespace) -> int:
+    from resolvent.pytest_plugin.new_claim import new_claim
+
+    for path in new_claim(_study(arguments), arguments.claim):
+        print(path)
+    print(
+        f"an unregistered draft; now: resolvent rehearse {arguments.claim}, and once it says what you mean: "
+        f"resolvent register {arguments.claim}"
+    )
     return 0
 
 
@@ -307,7 +353,7 @@ def _parser() -> argparse.ArgumentParser:
         function: Callable[[argparse.Namespace], int], text: str, *, of_study: bool = True
     ) -> argparse.ArgumentParser:
         added = commands.add_parser(
-            function.__name__, help=text, description=text, parents=[in_study] if of_study else []
+            function.__name__.replace("_", "-"), help=text, description=text, parents=[in_study] if of_study else []
         )
         added.set_defaults(command=function)
         return added
@@ -317,6 +363,13 @@ def _parser() -> argparse.ArgumentParser:
     added.add_argument(
         "--subject", action="append", metavar="NAME", help="only this subject (repeatable; default: all)"
     )
+    added.add_argument(
+        "--unchecked", action="store_true", help="freeze claims that no planted example has been tried on"
+    )
+    added = command(new_claim, "write a claim, its test and its planted examples, to be rewritten; registers nothing")
+    added.add_argument("claim", metavar="NAME")
+    added = command(rehearse, "try a claim on its planted examples: with the effect, and without")
+    added.add_argument("claim", metavar="CLAIM")
     added = command(verify, "compare everything frozen with the LEDGER")
     added.add_argument("--tag", help="a signed git tag that anchors the ledger's head")
     added = command(amend, "replace a registered claim, with a reason; its verdicts are post hoc afterwards")
