@@ -38,11 +38,13 @@ class StoredEvidence:
 
     def load(self, shard: Shard) -> Result:
         """The stored result. Raises EvidenceGone, and CorruptShard for damaged evidence."""
-        return self.engine.store.read(self._key(shard), shard)
+        key = self._key(shard)
+        return self.engine.store.read(key, shard)
 
     def metadata(self, shard: Shard) -> dict[str, str]:
         """Its metadata alone. Raises as `load` does."""
-        return self.engine.store.metadata(self._key(shard), shard)
+        key = self._key(shard)
+        return self.engine.store.metadata(key, shard)
 
     def view(self, name: str, subject: Subject, protocol: Mapping[str, Any]) -> Any:
         """A view of the evidence as a claim with this protocol has it. Raises EvidenceGone, TooFewTexts."""

@@ -103,12 +103,16 @@ def law_words(law: Mapping[str, float] | None) -> str:
 def figure_words(study: Study, subject: Subject, law: Mapping[str, float] | None) -> str:
     """The sentence below a figure: what the subject is, how many claims it is not blind for, what the law says."""
     seen = sum(not claim.blind(subject.name) for claim in load_claims(study).values())
-    blind = f"Not blind for {seen} claims of the study" if seen else "Blind for every claim of the study"
+    blind = f"Not blind for {_claims(seen)} of the study" if seen else "Blind for every claim of the study"
     return f"{subject.name}: {what(subject)}. {blind}." + (f" {law_words(law)}." if law else "")
 
 
 def _seen(lines: Sequence[VerdictLine]) -> str:
     seen = sum(line.seen for line in lines)
     if not seen:
-        return f"Blind: not looked at before any of {len(lines)} claims was frozen"
-    return f"Not blind for {seen} of {len(lines)} claims: its data were looked at before they were frozen"
+        return f"Blind: its data were not looked at before any of {_claims(len(lines))} was frozen"
+    return f"Not blind for {seen} of {_claims(len(lines))}: its data were looked at before freezing"
+
+
+def _claims(count: int) -> str:
+    return f"{count} claim{'' if count == 1 else 's'}"
