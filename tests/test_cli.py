@@ -70,7 +70,11 @@ def test_a_mistake_is_one_message(tmp_path, monkeypatch, capsys):
 
 
 @pytest.mark.parametrize(
-    "command", ["register", "verify", "amend", "record", "subjects", "plan", "fetch", "battery", "evidence", "report"]
+    "command",
+    [
+        *("register", "new-claim", "rehearse", "verify", "amend", "record", "subjects", "plan", "fetch", "battery"),
+        *("evidence", "report", "show", "compare", "figure"),
+    ],
 )
 def test_every_command_explains_itself(command, capsys):
     """--help works for each, without a study."""
@@ -82,7 +86,7 @@ def test_every_command_explains_itself(command, capsys):
 
 def test_the_life_of_a_claim(study, capsys):
     """register, run, report, record, verify, amend: the commands fit together, and an edit is found."""
-    assert main(["register", "good", "bad"]) == 0
+    assert main(["register", "good", "bad", "--unchecked"]) == 0
     assert "registered claim:good" in capsys.readouterr().out
     assert main(["register", "good"]) == 0
     assert "nothing new" in capsys.readouterr().out
@@ -298,3 +302,76 @@ def test_battery_says_which_file_is_wrong(tmp_path, monkeypatch, capsys, file, o
         (tmp_path / name).write_bytes(b"PK\x03\x04 cut short")
     assert main(["battery", file, *(["-o", output] if output else [])]) == 2
     assert message in capsys.readouterr().err
+
+
+def test_compare_ends_with_1_on_a_flip_only(study, capsys):
+    """A script must be able to ask whether anything flipped."""
+    study.register()
+    first = study.run("claims", "--run-dir=runs/first")
+    study.run("claims", "--run-dir=runs/second")
+    assert main(["compare", "first", "second", "-o", "compare.html"]) == 0
+    assert "0 flips; 0 values differ" in capsys.readouterr().out
+    assert "NO FLIP" in Path("compare.html").read_text()
+    folder = Path("runs/second/verdicts.jsonl")
+    lines = [json.loads(line) for line in folder.read_text().splitlines()]
+    lines[0]["verdict"] = "supported" if lines[0]["verdict"] != "supported" else "refuted"
+    folder.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    assert main(["compare", "runs/first", "runs/second", "-o", "compare.html"]) == 1
+    out = capsys.readouterr().out
+    assert "FLIPPED" in out
+    assert "dequantised from Q4_1" in out
+    assert "FLIPPED" in Path("compare.html").read_text()
+    assert main(["compare", "runs/first", "runs/nothing"]) == 2
+    assert first.code == 1
+
+
+def test_show_prints_a_claim(study, capsys):
+    """What is frozen, and what came of it."""
+    assert main(["show", "good"]) == 0
+    assert "unregistered draft" in capsys.readouterr().out
+    study.register()
+    study.run("claims")
+    assert main(["record", "runs/latest"]) == 0
+    capsys.readouterr()
+    assert main(["show", "good"]) == 0
+    out = capsys.readouterr().out
+    for word in ("The size is large.", "size: supports if >= 0.5, refutes if < 0.3", "registered", "size = 0.9"):
+        assert word in out, word
+    assert "ada (dequantised from Q4_1, 2 layers of 2 heads): supported" in out
+    assert main(["show", "nothing"]) == 2
+    assert "known are bad, good" in capsys.readouterr().err
+
+
+def test_a_run_leaves_a_page_and_report_makes_it_again(study, capsys):
+    """The same page from the same run, as long as study and evidence stand."""
+    study.register()
+    run = study.run("claims")
+    page = run.folder / "report.html"
+    before = page.read_text()
+    assert "report.html" in run.output
+    page.unlink()
+    assert main(["report"]) == 0
+    capsys.readouterr()
+    assert page.read_text() == before
+    assert set(run.provenance) >= {"expected", "errors", "claims"}
+    assert run.provenance["claims"]["good"]["protocol"]["texts"] == 1
+
+
+def test_figures_are_drawn_from_files(tmp_path, capsys):
+    """Training trajectories, bars and contest intervals: anybody's numbers."""
+    data, output = tmp_path / "data.json", tmp_path / "figure.svg"
+    data.write_text('{"quantity": "loss, nats", "tokens": [0, 1e6], "lines": {"all": [3.0, 2.0]}}')
+    assert main(["figure", "trajectories", "--data", str(data), "-o", str(output)]) == 0
+    assert "<svg" in output.read_text()
+    capsys.readouterr()
+    for arguments, message in (
+        (["nothing"], "known are signed-census"),
+        (["clamping"], "--data FILE.json"),
+        (["clamping", "--data", str(data)], "no data of the figure 'clamping'"),
+        (["contest", "--data", str(data)], "nothing to draw"),
+        (["contest", "--data", str(tmp_path / "none.json")], "cannot be read"),
+    ):
+        assert main(["figure", *arguments, "-o", str(output)]) == 2
+        assert message in capsys.readouterr().err
+    assert main(["figure", "contest", "-o", "figure.gif"]) == 2
+    assert "allowed: .svg, .png, .pdf" in capsys.readouterr().err

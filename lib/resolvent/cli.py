@@ -17,6 +17,9 @@ from resolvent import __version__
 from resolvent.errors import ResolventError
 
 if TYPE_CHECKING:
+    from resolvent.models.subjects import StudySubjects, Subject
+    from resolvent.report.run_folder import FinishedRun
+    from resolvent.report.stored_evidence import StoredEvidence
     from resolvent.study import Study
 
 Command = Callable[[argparse.Namespace], int]
@@ -48,14 +51,60 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def register(arguments: argparse.Namespace) -> int:
-    from resolvent.registry import register
+    from resolvent.registry import Ledger, register
 
+    study = _study(arguments)
+    if not arguments.unchecked:
+        registered = Ledger.load(study).registered_claims()
+        for claim in arguments.claims:
+            if claim not in registered:
+                _rehearsed(study, claim)
     subjects = arguments.subject or None
-    entries = register(_study(arguments), arguments.claims, subjects)
+    entries = register(study, arguments.claims, subjects)
     for entry in entries:
         print(f"registered {entry.what}  {entry.sha256[:12]}")
     if not entries:
         print("nothing new: all of it is registered as it stands")
+    return 0
+
+
+def _rehearsed(study: Study, claim: str) -> None:
+    """Raises ResolventError where a claim may not be frozen: what planted data show must be what it says."""
+    from resolvent.pytest_plugin.rehearsal import planted_file, rehearse
+
+    if not planted_file(study, claim).is_file():
+        raise ResolventError(
+            f"{planted_file(study, claim)}: missing, so nobody knows whether '{claim}' would find its effect. Write "
+            "effect(rng) and null(rng) (resolvent new-claim shows how), or freeze it --unchecked"
+        )
+    problems = rehearse(study, claim).problems
+    if problems:
+        raise ResolventError(f"'{claim}' is not frozen: {'; '.join(problems)} (resolvent rehearse {claim})")
+
+
+def rehearse(arguments: argparse.Namespace) -> int:
+    from resolvent.pytest_plugin.rehearsal import rehearse
+    from resolvent.report.criteria_table import criteria_table
+
+    done = rehearse(_study(arguments), arguments.claim)
+    for title, line in (("effect planted", done.effect), ("nothing planted", done.null)):
+        print(f"{title}: {line.judgement.verdict}\n{criteria_table(line)}\n")
+    for problem in done.problems:
+        print(f"NOT READY: {problem}")
+    if not done.problems:
+        print(f"ready: resolvent register {arguments.claim} freezes it")
+    return 1 if done.problems else 0
+
+
+def new_claim(arguments: argparse.Namespace) -> int:
+    from resolvent.pytest_plugin.new_claim import new_claim
+
+    for path in new_claim(_study(arguments), arguments.claim):
+        print(path)
+    print(
+        f"an unregistered draft; now: resolvent rehearse {arguments.claim}, and once it says what you mean: "
+        f"resolvent register {arguments.claim}"
+    )
     return 0
 
 
@@ -182,19 +231,138 @@ def evidence(arguments: argparse.Namespace) -> int:
 def report(arguments: argparse.Namespace) -> int:
     from resolvent.models.subjects import load_subjects
     from resolvent.report.markdown import markdown_report
-    from resolvent.report.run_folder import REPORT, read_run
+    from resolvent.report.run_folder import REPORT, read_run, replace_text
+    from resolvent.report.run_reports import write_html
+    from resolvent.report.subject_words import subject_words
     from resolvent.report.terminal import Printer, write_summary
 
     study = _study(arguments)
+    subjects = load_subjects(study)
     run = read_run(arguments.run if arguments.run is not None else study.runs / "latest")
-    write_summary(Printer(), run.lines, unavailable={}, verbose=arguments.verbose)
-    text = markdown_report(study, load_subjects(study), run.lines, run.provenance)
+    words = subject_words(subjects, run.lines, run.provenance)
+    write_summary(Printer(), run.lines, unavailable={}, verbose=arguments.verbose, subjects=words)
     try:
-        (run.path / REPORT).write_text(text, encoding="utf-8")
+        replace_text(run.path / REPORT, markdown_report(study, subjects, run.lines, run.provenance))
+        page = write_html(
+            study, subjects, run.lines, run.provenance, folder=run.path, evidence=_evidence_of(study, subjects, run)
+        )
     except OSError as error:
-        raise ResolventError(f"{run.path / REPORT}: can't be written: {error.strerror}") from None
+        raise ResolventError(f"{run.path}: can't be written: {error.strerror}") from None
     print(run.path / REPORT)
+    print(page)
     return 0
+
+
+def compare(arguments: argparse.Namespace) -> int:
+    from resolvent.models.subjects import load_subjects
+    from resolvent.report.comparison import compare_runs
+    from resolvent.report.comparison_text import write_comparison
+    from resolvent.report.html.render import comparison_html
+    from resolvent.report.run_folder import read_run, replace_text
+    from resolvent.report.subject_words import subject_words
+    from resolvent.report.terminal import Printer
+
+    study = _study(arguments)
+    first, second = (read_run(_run_folder(study, run)) for run in (arguments.first, arguments.second))
+    found = compare_runs(first, second, tuple(arguments.subjects) if arguments.subjects else None)
+    subjects = load_subjects(study)
+    compared = {name for change in found.verdicts for name in change.subjects}
+    known = {
+        words.name: words
+        for run in (first, second)
+        for words in subject_words(subjects, run.lines, run.provenance)
+        if words.name in compared
+    }
+    words = tuple(known.values())
+    write_comparison(Printer(), found, words)
+    if arguments.output is not None:
+        try:
+            replace_text(arguments.output, comparison_html(found, words))
+        except OSError as error:
+            raise ResolventError(f"{arguments.output}: can't be written: {error.strerror}") from None
+        print(arguments.output)
+    return 1 if found.flips else 0
+
+
+def show(arguments: argparse.Namespace) -> int:
+    from resolvent.models.subjects import load_subjects
+    from resolvent.registry import load_claims
+    from resolvent.report.claim_text import claim_text
+
+    study = _study(arguments)
+    claims = load_claims(study)
+    if arguments.claim not in claims:
+        raise ResolventError(f"no claim '{arguments.claim}'; known are {', '.join(claims)}")
+    print(claim_text(study, load_subjects(study), claims[arguments.claim]))
+    return 0
+
+
+def figure(arguments: argparse.Namespace) -> int:
+    from resolvent.report.figures.named import DATA_FIGURES, SUBJECT_FIGURES, data_panels
+    from resolvent.report.figures.panel import check_figure_path, figure_of, write_figure
+
+    known = (*SUBJECT_FIGURES, *DATA_FIGURES)
+    if arguments.name not in known:
+        raise ResolventError(f"no figure '{arguments.name}'; known are {', '.join(known)}")
+    check_figure_path(arguments.output)
+    if arguments.name in DATA_FIGURES:
+        if arguments.data is None:
+            raise ResolventError(f"the figure '{arguments.name}' is drawn from a file: name it with --data FILE.json")
+        write_figure(figure_of(data_panels(arguments.name, arguments.data)), arguments.output)
+    else:
+        _subject_figure(arguments)
+    print(arguments.output)
+    return 0
+
+
+def _subject_figure(arguments: argparse.Namespace) -> None:
+    """Computes what the store lacks, then draws."""
+    from resolvent.evidence.engine import Engine
+    from resolvent.evidence.plan import plan as evidence_plan
+    from resolvent.models.devices import chosen_device
+    from resolvent.models.subjects import load_subjects
+    from resolvent.report.figures.from_evidence import Head
+    from resolvent.report.figures.named import SUBJECT_FIGURES, Request, needed_shards
+    from resolvent.report.figures.panel import figure_of, write_figure
+    from resolvent.report.law_numbers import law_numbers
+    from resolvent.report.stored_evidence import StoredEvidence
+    from resolvent.report.subject_words import figure_words
+
+    study = _study(arguments)
+    subjects, subject = _named_subject(study, load_subjects(study), arguments.subject)
+    chosen = SUBJECT_FIGURES[arguments.name]
+    request = Request(
+        texts=arguments.texts,
+        length=arguments.length,
+        null=arguments.null,
+        heads=tuple(Head.parse(head, subject) for head in arguments.head),
+        text=arguments.text,
+    )
+    engine = Engine(study, subjects, run_id=f"figure-{os.getpid()}", device=chosen_device(arguments.device))
+    shards = needed_shards(chosen, subject, subjects, request)
+    missing = len(evidence_plan(engine, shards).missing)
+    if missing:
+        reason = subjects.available(study, subject)
+        if reason is not None:
+            raise ResolventError(reason)
+        print(f"computing {missing} missing shards of evidence", file=sys.stderr)
+        engine.require(shards)
+    evidence = StoredEvidence(engine)
+    protocol = chosen.protocol(request)
+    panels = chosen.draw(evidence, subject, protocol, request)
+    footnote = figure_words(study, subject, law_numbers(evidence, subject, [protocol]))
+    drawn = figure_of(panels, title=f"{chosen.title}: {subject.name}", footnote=footnote)
+    write_figure(drawn, arguments.output)
+
+
+def _named_subject(study: Study, subjects: StudySubjects, name: str) -> tuple[StudySubjects, Subject]:
+    """A subject of the study, or a directory, which is then one of them."""
+    from resolvent.models.subjects import local_subject
+
+    if name not in subjects.subjects and Path(name).is_dir():
+        subject = local_subject(Path(name), cache=study.fetched / "local_models.json")
+        return subjects.with_subject(subject), subject
+    return subjects, subjects.subject(name)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -208,7 +376,7 @@ def _parser() -> argparse.ArgumentParser:
         function: Callable[[argparse.Namespace], int], text: str, *, of_study: bool = True
     ) -> argparse.ArgumentParser:
         added = commands.add_parser(
-            function.__name__, help=text, description=text, parents=[in_study] if of_study else []
+            function.__name__.replace("_", "-"), help=text, description=text, parents=[in_study] if of_study else []
         )
         added.set_defaults(command=function)
         return added
@@ -218,6 +386,13 @@ def _parser() -> argparse.ArgumentParser:
     added.add_argument(
         "--subject", action="append", metavar="NAME", help="only this subject (repeatable; default: all)"
     )
+    added.add_argument(
+        "--unchecked", action="store_true", help="freeze claims that no planted example has been tried on"
+    )
+    added = command(new_claim, "write a claim, its test and its planted examples, to be rewritten; registers nothing")
+    added.add_argument("claim", metavar="NAME")
+    added = command(rehearse, "try a claim on its planted examples: with the effect, and without")
+    added.add_argument("claim", metavar="CLAIM")
     added = command(verify, "compare everything frozen with the LEDGER")
     added.add_argument("--tag", help="a signed git tag that anchors the ledger's head")
     added = command(amend, "replace a registered claim, with a reason; its verdicts are post hoc afterwards")
@@ -251,9 +426,37 @@ def _parser() -> argparse.ArgumentParser:
     )
     added = command(evidence, "list the evidence in the store, with size, age and use")
     added.add_argument("--delete", action="store_true", help="delete what no claim needs as it stands")
-    added = command(report, "show a run's verdicts again and rewrite its report.md")
+    added = command(report, "show a run's verdicts again and rewrite its report.md and report.html")
     added.add_argument("run", type=Path, nargs="?", metavar="RUN", help="its folder (default: runs/latest)")
     added.add_argument("-v", "--verbose", action="store_true", help="a row a criterion")
+    added = command(figure, "draw a figure of a subject from the evidence (computing what is missing), or from a file")
+    added.add_argument(
+        "name",
+        metavar="NAME",
+        help="signed-census, bos-mass-law, transient, portrait, depth, "
+        "state-change, attention; from --data: trajectories, clamping, contest",
+    )
+    added.add_argument("-o", "--output", type=Path, required=True, metavar="FILE", help=".svg, .png or .pdf")
+    added.add_argument("--subject", default="smollm2-135m", metavar="NAME|DIR", help="default: %(default)s")
+    added.add_argument("--head", action="append", default=[], metavar="L.H", help="layer and head from 0 (repeatable)")
+    added.add_argument("--text", type=int, default=0, metavar="N", help="index of the text, for single maps")
+    added.add_argument("--texts", type=int, default=32, metavar="N", help="number of texts (default: %(default)s)")
+    added.add_argument("--length", type=int, default=128, metavar="N", help="positions (default: %(default)s)")
+    added.add_argument("--null", default="row_permutation", metavar="NAME", help="or bos_preserving, dirichlet")
+    added.add_argument("--device", default="auto", metavar="NAME", help="where the model runs (default: auto)")
+    added.add_argument("--data", type=Path, metavar="FILE.json", help="of a figure that is drawn from a file")
+    added = command(show, "print a claim: hypothesis, criteria, what was published, what is recorded")
+    added.add_argument("claim", metavar="CLAIM")
+    added = command(compare, "say what changed between two runs, or two models of them; exit 1 on a flip")
+    added.add_argument("first", type=Path, metavar="RUN", help="its folder, or its name in runs/")
+    added.add_argument("second", type=Path, metavar="RUN")
+    added.add_argument(
+        "--subjects",
+        nargs=2,
+        metavar="NAME",
+        help="compare a subject of the first run with one of the second (default: each with itself)",
+    )
+    added.add_argument("-o", "--output", type=Path, metavar="FILE.html", help="write the comparison as a page too")
     return parser
 
 
@@ -266,6 +469,20 @@ class _BatteryHelp(argparse.RawDescriptionHelpFormatter):
         width = max(map(len, MEANINGS))
         columns = "\n".join(f"  {name:{width}}  {meaning}" for name, meaning in MEANINGS.items())
         return f"{super().format_help()}\ncolumns:\n{columns}\n"
+
+
+def _evidence_of(study: Study, subjects: StudySubjects, run: FinishedRun) -> StoredEvidence:
+    """The evidence that a run rested on, as far as the store has it and the code still reads it so."""
+    from resolvent.evidence.engine import Engine
+    from resolvent.report.stored_evidence import StoredEvidence, run_keys
+
+    engine = Engine(study, subjects, run_id="report", device=str(run.provenance.get("device", "cpu")))
+    return StoredEvidence(engine, run_keys(run.provenance))
+
+
+def _run_folder(study: Study, run: Path) -> Path:
+    """A run's folder: as a path, or as the name of one in the study's runs/."""
+    return run if run.is_dir() or not (study.runs / run).is_dir() else study.runs / run
 
 
 def _study(arguments: argparse.Namespace) -> Study:

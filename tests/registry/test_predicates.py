@@ -130,3 +130,28 @@ def test_truth_is_not_the_number_one() -> None:
     """Python's True == 1 must not let `trained: 1` pass for true."""
     with pytest.raises(PredicateError, match="can't be compared"):
         Condition(equals=True).holds("trained", 1)
+
+
+numbers = st.floats(allow_nan=False, allow_infinity=False) | st.integers(-(10**6), 10**6).map(float)
+any_predicate = st.fixed_dictionaries(
+    {},
+    optional={
+        **dict.fromkeys(("above", "at_least", "below", "at_most", "equals"), numbers),
+        "between": st.tuples(numbers, numbers),
+        "bound": st.sampled_from(["low", "high"]),
+    },
+).filter(lambda found: set(found) - {"bound"})
+
+
+@settings(max_examples=300, deadline=None)
+@given(any_predicate.map(lambda found: Predicate(**found)))
+def test_a_predicate_reads_back_from_its_words(predicate: Predicate) -> None:
+    """Verdicts keep predicates in words: reports and comparisons read the thresholds from there, to the bit."""
+    assert Predicate.from_text(str(predicate)) == predicate
+
+
+@pytest.mark.parametrize("text", ["", "large", ">= x1", "middle > 3", ">= 1 or < 0", "in [1 2]"])
+def test_other_words_are_no_predicate(text: str) -> None:
+    """An edited verdict file must not be half read."""
+    with pytest.raises((PredicateError, ValueError)):
+        Predicate.from_text(text)

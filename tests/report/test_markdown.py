@@ -58,7 +58,7 @@ def test_negatives_have_the_detail_of_positives(study):
         assert word in text[good:], word
     assert "**ada: NEGATIVE** (computed: refuted, recorded: refuted) — not blind" in text
     assert "Also measured: other = 3, spread = 1 [0.5, 2]." in text
-    assert "Weights of ada: quantised: q4_1." in text
+    assert "ada: dequantised from Q4_1, 2 layers of 2 heads. Not blind for 1 of 2 claims" in text
 
 
 def test_published_numbers_stand_beside_ours(study):

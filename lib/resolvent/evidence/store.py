@@ -129,6 +129,18 @@ class Store:
         self._verify(payload, entry, shard)
         return _read_table(payload) if payload.suffix == SUFFIXES["table"] else _read_arrays(payload)
 
+    def metadata(self, key: str, shard: Shard) -> dict[str, str]:
+        """The result's metadata alone, from the head of the file: its checksum is not verified. Raises CorruptShard."""
+        payload = self.shards / self._entry(key, shard).payload
+        if payload.suffix == SUFFIXES["table"]:
+            import pyarrow.parquet
+
+            return dict(json.loads(pyarrow.parquet.read_metadata(payload).metadata[b"resolvent"]))
+        from safetensors import safe_open
+
+        with safe_open(payload, framework="numpy") as handle:
+            return dict(handle.metadata() or {})
+
     def write(
         self,
         key: str,

@@ -13,6 +13,7 @@ from resolvent.pytest_plugin.completeness import Completeness, Pair, completenes
 from resolvent.pytest_plugin.progress import Progress, terminal_writer
 from resolvent.pytest_plugin.study_run import WORKER_KEY, StudyRun
 from resolvent.report.run_folder import RunFolder
+from resolvent.report.subject_words import SubjectWords
 from resolvent.report.verdict_line import VerdictLine
 
 
@@ -26,6 +27,8 @@ class Controller:
     evidence    keys that verdicts rest on
     durations   node id -> seconds
     gate        the completeness, at the end
+    words       what each subject is, at the end
+    html_problem  why report.html could not be made; empty where it could
     """
 
     def __init__(self, run: StudyRun, config: pytest.Config) -> None:
@@ -40,6 +43,8 @@ class Controller:
         self.evidence: set[str] = set()
         self.durations: dict[str, float] = {}
         self.gate: Completeness | None = None
+        self.words: tuple[SubjectWords, ...] = ()
+        self.html_problem = ""
         self.progress = Progress(terminal_writer(config))
         self._began = datetime.datetime.now(datetime.UTC)
         self._clock = time.monotonic()
@@ -109,10 +114,11 @@ class Controller:
             list(self.lines.values()),
             unavailable={pair: self.run.unavailable.get(pair[1], "") for pair in self.unavailable},
             verbose=terminalreporter.verbosity > 0,
+            subjects=self.words,
         )
         for text, colour in self._notes():
             terminalreporter.write_line(text, **{colour: True})
-        for name in ("report.md", "verdicts.jsonl", "provenance.json"):
+        for name in ("report.html", "report.md", "verdicts.jsonl", "provenance.json"):
             terminalreporter.write_line(str(self.folder.path / name))
 
     @property
@@ -159,6 +165,9 @@ class Controller:
     def _write(self) -> None:
         from resolvent.report.markdown import markdown_report
         from resolvent.report.provenance import provenance
+        from resolvent.report.run_reports import law_of_subjects, write_html
+        from resolvent.report.stored_evidence import StoredEvidence
+        from resolvent.report.subject_words import subject_words
 
         assert self.folder is not None
         assert self.gate is not None
@@ -182,8 +191,36 @@ class Controller:
         facts["unavailable"] = dict(self.run.unavailable)
         facts["drafts"] = self._drafts()
         facts["outcomes"] = {f"{claim}[{subject}]": line.shown.word for (claim, subject), line in self.lines.items()}
+        facts["expected"] = [list(pair) for pair in sorted(self._expected())]
+        facts["errors"] = [list(pair) for pair in self.gate.unjudged if pair not in self.unavailable]
+        facts["claims"] = self._frozen()
         lines = sorted(self.lines.values(), key=lambda line: line.pair)
-        self.folder.finish(lines, facts, markdown_report(self.run.study, self.run.subjects, lines, facts))
+        study, subjects = self.run.study, self.run.subjects
+        evidence = StoredEvidence(self.run.engine, self.evidence)
+        # The verdicts come first: a fault of what is drawn from them must not keep them from the disk.
+        try:
+            facts["bos_mass_law"] = law_of_subjects(evidence, lines, facts)
+        except Exception as error:
+            self.html_problem = f"the BOS-mass law was not evaluated: {error!r}"
+        self.words = subject_words(subjects, lines, facts)
+        self.folder.finish(lines, facts, markdown_report(study, subjects, lines, facts))
+        try:
+            write_html(study, subjects, lines, facts, folder=self.folder.path, evidence=evidence)
+        except Exception as error:
+            self.html_problem = f"report.html was not made: {error!r} (resolvent report {self.folder.path})"
+
+    def _frozen(self) -> dict[str, dict[str, Any]]:
+        """Of each judged claim the frozen hash and the protocol as this run followed it."""
+        from resolvent.registry.canonical import claim_hash
+
+        names = sorted({claim for claim, _ in self.lines})
+        return {
+            name: {
+                "sha256": claim_hash(self.run.study.prereg / f"{name}.yaml"),
+                "protocol": self.run.protocol(self.run.claim(name)),
+            }
+            for name in names
+        }
 
     def _drafts(self) -> list[str]:
         """Claims of prereg/ without a ledger line: listed, never counted."""
@@ -211,6 +248,8 @@ class Controller:
         for (claim, subject), verdicts in sorted(self.conflicts.items()):
             results = ", ".join(verdicts)
             notes.append((f"ERROR: {claim} on {subject} was judged twice, with different results: {results}", "red"))
+        if self.html_problem:
+            notes.append((self.html_problem, "red"))
         for name in sorted({subject for _, subject in self.unavailable}):
             notes.append((f"UNAVAILABLE: {self.run.unavailable[name]}", "red"))
         drafts = self._drafts()

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
 
@@ -109,6 +110,26 @@ class Predicate(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
             parts.append(f"in [{number_text(self.between[0])}, {number_text(self.between[1])}]")
         return " and ".join(f"{self.bound} {part}" if self.bound else part for part in parts)
 
+    @classmethod
+    def from_text(cls, text: str) -> Predicate:
+        """The predicate of which `text` is the str: verdicts keep predicates in words. Raises PredicateError."""
+        fields: dict[str, Any] = {}
+        for part in text.split(" and "):
+            match = _PART.fullmatch(part)
+            if match is None:
+                raise PredicateError(f"'{text}' is no predicate: '{part}' is no comparison")
+            fields["bound"] = match["bound"]
+            if match["lower"] is not None:
+                fields["between"] = (float(match["lower"]), float(match["upper"]))
+            else:
+                fields[_NAMES[match["sign"]]] = float(match["number"])
+        return cls(**fields)
+
+    @property
+    def thresholds(self) -> tuple[float, ...]:
+        """The numbers it compares with; both ends of `between`."""
+        return tuple(threshold for _, threshold in self._thresholds())
+
     def _thresholds(self) -> list[tuple[str, float]]:
         named = [(name, getattr(self, name)) for name in _SIGNS]
         found = [(name, threshold) for name, threshold in named if threshold is not None]
@@ -118,6 +139,10 @@ class Predicate(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
 
 
 _SIGNS = {"above": ">", "at_least": ">=", "below": "<", "at_most": "<=", "equals": "="}
+_NAMES = {sign: name for name, sign in _SIGNS.items()}
+_PART = re.compile(
+    r"(?:(?P<bound>low|high) )?(?:in \[(?P<lower>\S+), (?P<upper>\S+)\]|(?P<sign>[<>]=?|=) (?P<number>\S+))"
+)
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from resolvent.errors import ResolventError
 from resolvent.registry import Claim, amendments, load_claim, published
 from resolvent.report.criteria_table import side
 from resolvent.report.numbers import number, signed, with_interval
+from resolvent.report.subject_words import subject_words
 from resolvent.report.terminal import kinds, tally
 from resolvent.report.verdict_line import VerdictLine
 
@@ -31,7 +32,7 @@ def markdown_report(
 
     lines  in the order of claims and subjects; `facts` is the content of provenance.json
     """
-    parts = ["# Verdicts", *_stamps(facts), tally(lines) + ".", *_matrix(lines), *_weights(subjects, lines)]
+    parts = ["# Verdicts", *_stamps(facts), tally(lines) + ".", *_matrix(lines), *_subjects(subjects, lines, facts)]
     for kind, title in _KIND_TITLES.items():
         of_kind = [line for line in lines if line.kind == kind]
         if of_kind:
@@ -70,13 +71,8 @@ def _matrix(lines: Sequence[VerdictLine]) -> list[str]:
     return [_table(["claim", "title", *subjects, "kind"], rows)]
 
 
-def _weights(subjects: StudySubjects, lines: Sequence[VerdictLine]) -> list[str]:
-    notes = []
-    for name in dict.fromkeys(line.pair[1] for line in lines):
-        subject = subjects.subjects.get(name)
-        if subject is not None and subject.note:
-            notes.append(f"Weights of {name}: {subject.note}.")
-    return notes
+def _subjects(subjects: StudySubjects, lines: Sequence[VerdictLine], facts: Mapping[str, Any]) -> list[str]:
+    return [words.sentence for words in subject_words(subjects, lines, facts)]
 
 
 def _claim(study: Study, name: str, lines: Sequence[VerdictLine]) -> list[str]:

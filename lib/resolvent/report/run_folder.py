@@ -1,4 +1,4 @@
-"""What a run leaves on disk: runs/<timestamp>/ with verdicts.jsonl, report.md and provenance.json."""
+"""What a run leaves on disk: runs/<timestamp>/ with verdicts.jsonl, report.md, report.html and provenance.json."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from resolvent.report.verdict_line import VerdictLine
 VERDICTS = "verdicts.jsonl"
 PROVENANCE = "provenance.json"
 REPORT = "report.md"
+HTML_REPORT = "report.html"
 
 
 class RunFolder:
@@ -50,9 +51,9 @@ class RunFolder:
         """Replaces verdicts.jsonl by its sorted version, so that equal runs have equal files; writes the rest."""
         self._file.close()
         ordered = sorted(lines, key=lambda line: line.pair)
-        _replace(self.path / VERDICTS, "".join(line.to_json_line() + "\n" for line in ordered))
-        _replace(self.path / PROVENANCE, json.dumps(provenance, indent=1, ensure_ascii=False, default=str) + "\n")
-        _replace(self.path / REPORT, report)
+        replace_text(self.path / VERDICTS, "".join(line.to_json_line() + "\n" for line in ordered))
+        replace_text(self.path / PROVENANCE, json.dumps(provenance, indent=1, ensure_ascii=False, default=str) + "\n")
+        replace_text(self.path / REPORT, report)
 
 
 @dataclass(frozen=True)
@@ -94,7 +95,8 @@ def read_run(path: Path) -> FinishedRun:
     return FinishedRun(path, tuple(lines), provenance)
 
 
-def _replace(path: Path, text: str) -> None:
+def replace_text(path: Path, text: str) -> None:
+    """Writes a file whole or not at all."""
     temporary = path.with_name(path.name + ".tmp")
     temporary.write_text(text, encoding="utf-8")
     os.replace(temporary, path)

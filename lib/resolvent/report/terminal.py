@@ -11,6 +11,7 @@ from typing import Any, Protocol
 
 from resolvent.report.criteria_table import deciding, side
 from resolvent.report.numbers import number, signed, with_interval
+from resolvent.report.subject_words import SubjectWords
 from resolvent.report.verdict_line import VerdictLine
 from resolvent.report.verdict_words import UNAVAILABLE
 
@@ -39,21 +40,25 @@ def write_summary(
     *,
     unavailable: Mapping[Pair, str],
     verbose: bool,
+    subjects: Sequence[SubjectWords] = (),
 ) -> None:
     """Writes the table claims × subjects and the tally; where verbose, a row a criterion.
 
     unavailable  pairs without a verdict because something is not fetched
+    subjects     said below the table, a line each
     """
-    colour, width = _capabilities(writer)
+    colour, width = capabilities(writer)
     for text in rendered(_matrix(lines, unavailable), colour=colour, width=width):
         writer.write_line(text)
     if verbose:
         for text in rendered(_criteria(lines), colour=colour, width=width):
             writer.write_line(text)
+    for words in subjects:
+        writer.write_line(words.sentence)
     writer.write_line(tally(lines))
 
 
-def _capabilities(writer: LineWriter) -> tuple[bool, int]:
+def capabilities(writer: LineWriter) -> tuple[bool, int]:
     """Whether to colour, and how wide to be."""
     terminal: Any = getattr(writer, "_tw", None)
     if terminal is not None:
