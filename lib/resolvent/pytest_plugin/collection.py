@@ -92,8 +92,15 @@ class Collection:
 
         name = metafunc.definition.originalname.removeprefix("test_")
         claim = self.run.claim(name)
+        views = list(self._views(metafunc.fixturenames))
+        if claim.protocol and not views:
+            asked = ", ".join(other for other in metafunc.fixturenames if other not in ("claim", "request"))
+            raise ResolventError(
+                f"test_{name}: asks for no view of the evidence (its arguments beside claim: {asked or 'none'}); "
+                f"there are {', '.join(sorted(self.run.views))}"
+            )
         allowed: set[str] = set()
-        for view in self._views(metafunc.fixturenames):
+        for view in views:
             allowed |= view.protocol_keys
         check_protocol(claim, allowed)
         return claim
