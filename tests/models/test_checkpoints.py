@@ -13,7 +13,7 @@ from resolvent.errors import ResolventError
 from resolvent.evidence.shards import Call, Shard
 from resolvent.evidence.stages.capture import capture_block, capture_shard
 from resolvent.evidence.stages.common import step_of
-from resolvent.evidence.stages.weights import DRAWS, weight_table, weights_shard
+from resolvent.evidence.stages.rotation import DRAWS, rotation_shard, rotation_table
 from resolvent.keyed_random import generator
 from resolvent.models.load import load_model
 from resolvent.models.subjects import Series, SubjectEntry, local_subject
@@ -40,14 +40,14 @@ def series_of(folder: Path) -> tuple[Any, Study]:
 def test_weights_are_those_of_the_checkpoint_under_the_registered_key(tmp_path: Path) -> None:
     """haar | subject | checkpoint step | layer | head | draw, and the weights of that very step."""
     subject, study = series_of(tmp_path)
-    shard = weights_shard(subject.name, checkpoint="2")
-    table = weight_table(call(shard, subject, study)).arrays
+    shard = rotation_shard(subject.name, checkpoint="2")
+    table = rotation_table(call(shard, subject, study)).arrays
     query, key = query_key_weights(load_model(study, subject, step=2), 1)
     rngs = [generator(7, "haar", "tiny", "2", 1, 3, draw) for draw in range(DRAWS)]
     row = (table["layer"] == 1) & (table["head"] == 3)
     assert table["d_head"][row].item() == rotational_deficit(query[3], key[3], rngs)
     assert len(table["d_head"]) == subject.layers * subject.heads
-    final = weight_table(call(weights_shard(subject.name), subject, study)).arrays
+    final = rotation_table(call(rotation_shard(subject.name), subject, study)).arrays
     assert not np.array_equal(final["d_head"], table["d_head"])
 
 

@@ -11,7 +11,7 @@ from resolvent.errors import ResolventError
 from resolvent.evidence.stages.behaviour import behaviour_shard
 from resolvent.evidence.stages.common import blocks
 from resolvent.evidence.stages.concentration import concentration_shard
-from resolvent.evidence.stages.weights import weights_shard
+from resolvent.evidence.stages.rotation import rotation_shard
 from resolvent.evidence.views.census import StateCensus, state_shards
 from resolvent.evidence.views.engagement import SCORED_FROM
 from resolvent.evidence.views.tables import HeadTables, head_count, layer_labels, states
@@ -167,7 +167,7 @@ class WeightTrajectory:
     @classmethod
     def shards(cls, subject: Subject, subjects: StudySubjects, protocol: Mapping[str, Any]) -> list[Shard]:
         """One shard a checkpoint."""
-        return [weights_shard(subject.name, checkpoint=checkpoint) for checkpoint in checkpoints(subject)]
+        return [rotation_shard(subject.name, checkpoint=checkpoint) for checkpoint in checkpoints(subject)]
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""What the query and key weights of every head say: no text, no attention."""
+"""The rotation in the scoring operator of every head, from its query and key weights: no text, no attention."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from resolvent.evidence.shards import Call, Result, Shard, Stage
 from resolvent.evidence.stages.capture import MODEL_SOURCES
 from resolvent.evidence.stages.common import FINAL, step_of
 
-WEIGHTS = Stage(
-    name="weights",
+ROTATION = Stage(
+    name="rotation",
     version=1,
-    function="resolvent.evidence.stages.weights:weight_table",
+    function="resolvent.evidence.stages.rotation:rotation_table",
     output="table",
     sources=(
-        "resolvent.evidence.stages.weights",
+        "resolvent.evidence.stages.rotation",
         "resolvent.evidence.stages.common",
         "resolvent.keyed_random",
         "resolvent.models.weights",
@@ -29,13 +29,13 @@ DRAWS = 32
 """Random turns that a head's rotational energy is compared with (definitions, D_head)."""
 
 
-def weights_shard(subject: str, *, checkpoint: str = FINAL) -> Shard:
+def rotation_shard(subject: str, *, checkpoint: str = FINAL) -> Shard:
     """Every head of a model, or of a checkpoint of it."""
     label = "heads" if checkpoint == FINAL else f"heads/step{checkpoint}"
-    return Shard(WEIGHTS, subject, label, {"checkpoint": checkpoint})
+    return Shard(ROTATION, subject, label, {"checkpoint": checkpoint})
 
 
-def weight_table(call: Call) -> Result:
+def rotation_table(call: Call) -> Result:
     """A row a layer and head: `d_head`, log2 (`operators.scoring_null.rotational_deficit`); NaN for zero weights."""
     from resolvent.keyed_random import generator
     from resolvent.models.load import load_model
