@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import io
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -32,6 +34,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     if rest and arguments.command is not plan:
         _parser().error(f"unrecognized arguments: {' '.join(rest)}")
     arguments.rest = rest
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a name that the terminal's encoding lacks must not end a command
     try:
         return int(arguments.command(arguments))
     except ResolventError as error:
@@ -150,6 +155,8 @@ def subjects(arguments: argparse.Namespace) -> int:
         print(f"{name}  [{', '.join(members[name]) or ('local' if not subject.frozen else 'no cohort')}]")
         print(f"    {figure_words(study, subject, law.get(name)).partition(': ')[2]}")
         print(f"    {facts}, texts {subject.corpus}")
+        size = subject.weights_on_disk(study)
+        print(f"    from {subject.origin()}" + (f", {size / 2**20:,.1f} MiB of weights" if size else ""))
         print(f"    {'available' if reason is None else reason}")
     return 0
 
@@ -168,15 +175,31 @@ def fetch(arguments: argparse.Namespace) -> int:
     return 0
 
 
+def train(arguments: argparse.Namespace) -> int:
+    from resolvent.models.zoo.command import train_family
+
+    folder = arguments.folder or _study(arguments).root / ".training"
+    with _progress_bar("steps") as progress:
+        train_family(
+            arguments.family,
+            folder,
+            output=arguments.output,
+            threads=arguments.threads,
+            device=arguments.device,
+            progress=progress,
+        )
+    return 0
+
+
 def battery(arguments: argparse.Namespace) -> int:
     from resolvent.report.matrix_table import check_output, matrix_table, text_table, write_table
 
     if arguments.output is not None:
         check_output(arguments.output)
     with _progress_bar("matrices") as progress:
-        columns = matrix_table(arguments.file, progress=progress)
+        columns = matrix_table(arguments.file, arrays=arguments.array or (), progress=progress)
     if arguments.output is None:
-        print(text_table(columns))
+        print(text_table(columns, width=shutil.get_terminal_size((1000, 24)).columns))
     else:
         write_table(arguments.output, columns)
         print(f"{arguments.output}: {len(columns['name'])} matrices")
@@ -387,8 +410,20 @@ def _parser() -> argparse.ArgumentParser:
     command(plan, "say what a run would compute; takes pytest's own arguments (-k, files, --subject=…, -n)")
     added = command(fetch, "bring models and texts: the only use of the network")
     added.add_argument("names", nargs="*", metavar="NAME", help="subjects, texts or cohorts (default: embedded)")
+    added = command(train, "train a mini family anew, or go on with its training: hours on a CPU")
+    added.add_argument("family", metavar="NAME", help="mini-gpt2, mini-neox or mini-llama")
+    added.add_argument("--folder", type=Path, metavar="DIR", help="corpus and runs (default: .training of the study)")
+    added.add_argument(
+        "-o", "--output", type=Path, metavar="DIR", help="the finished family (default: NAME/family in that folder)"
+    )
+    added.add_argument("--threads", type=int, default=1, metavar="N", help="part of what determines the weights")
+    added.add_argument("--device", default="auto", help="auto, cpu, cuda or cuda:N")
     added = command(battery, "measure your own causal attention matrices", of_study=False)
     added.add_argument("file", type=Path, metavar="FILE", help=".npy or .npz; arrays of shape (..., n, n)")
+    added.add_argument(
+        "--array", action="append", metavar="NAME", help="only this array of an .npz (repeatable; default: all)"
+    )
+    added.formatter_class = _BatteryHelp
     added.add_argument(
         "-o", "--output", type=Path, metavar="TABLE", help=".parquet, .csv or .json; default: the terminal"
     )
@@ -426,6 +461,17 @@ def _parser() -> argparse.ArgumentParser:
     )
     added.add_argument("-o", "--output", type=Path, metavar="FILE.html", help="write the comparison as a page too")
     return parser
+
+
+class _BatteryHelp(argparse.RawDescriptionHelpFormatter):
+    """Adds what each column is: only where help is asked for, because it loads numba."""
+
+    def format_help(self) -> str:
+        from resolvent.operators import MEANINGS
+
+        width = max(map(len, MEANINGS))
+        columns = "\n".join(f"  {name:{width}}  {meaning}" for name, meaning in MEANINGS.items())
+        return f"{super().format_help()}\ncolumns:\n{columns}\n"
 
 
 def _evidence_of(study: Study, subjects: StudySubjects, run: FinishedRun) -> StoredEvidence:

@@ -278,6 +278,46 @@ def test_hub_models_and_texts_are_taken_at_their_revision(study: Study, index: I
     assert asked == [("who/news", "b" * 40), ("who/far", "a" * 40)]
 
 
+def test_the_checkpoints_of_a_series_are_brought_once(study: Study, index: Index, monkeypatch: pytest.MonkeyPatch):
+    """Each from its own revision; the last is the model itself, and what is there is left alone."""
+    import huggingface_hub
+
+    content = yaml.safe_load(study.subjects_file.read_text())
+    series = {"revision": "step{}", "steps": [0, 8, 64], "tokens_per_step": 2}
+    content["subjects"]["far"] |= {"series": series, "checkpoints": 3}
+    study.subjects_file.write_text(yaml.safe_dump(content))
+    asked: list[str] = []
+    broken = {"step8"}
+
+    def snapshot(name: str, *, revision: str, local_dir: Path, **_: object) -> None:
+        asked.append(revision)
+        if revision in broken:
+            raise ConnectionError("gone")
+        local_dir.mkdir(parents=True, exist_ok=True)
+        (local_dir / "config.json").write_text(revision)
+        (local_dir / "model.safetensors").write_bytes(b"weights")
+
+    monkeypatch.setattr(huggingface_hub, "snapshot_download", snapshot)
+
+    def bring() -> None:
+        fetch(study, ["far"], report=lambda _: None, download=index)
+
+    with pytest.raises(FetchError, match="far: the model hub is out of reach: gone"):
+        bring()
+    subject = load_subjects(study).subject("far")
+    assert "its checkpoint of step 8 is not in" in str(subject.available(study))
+    assert "run: resolvent fetch far" in str(subject.available(study))
+    assert subject.model_available(study) is None
+    broken.clear()
+    bring()
+    bring()
+    assert asked == ["a" * 40, "step0", "step8", "step8"]
+    assert subject.available(study) is None
+    folders = [subject.checkpoint_folder(study, step) for step in (0, 8, 64)]
+    assert [(folder / "config.json").read_text() for folder in folders] == ["step0", "step8", "a" * 40]
+    assert folders[2] == subject.folder(study)
+
+
 def test_an_unknown_name_is_answered_with_the_known_ones(study: Study):
     """The message of a typing mistake."""
     with pytest.raises(

@@ -7,6 +7,8 @@ convert    GGUF weights to safetensors, with a check on plain English
 load       a model ready to be measured, compared with what its subject declares
 preflight  refuses to measure a model, a text or a call that would give wrong numbers
 capture    attention triangles, cross-entropy, residual boundaries
+intervene  what is changed in a model while it runs, one intervention a file
+criticality  the loss without each head
 
 May import the ground floor and texts. Importing `families`, `subjects` or `fetch` imports neither torch nor
 transformers. Begin reading in `subjects`.

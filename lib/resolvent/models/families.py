@@ -21,6 +21,7 @@ class Family:
     attention       path inside a block of the module whose second output is the attention map
     attention_term  path inside a block of the module whose output the block adds as its attention term
     mlp_term        the same for its MLP term (after a post-norm where there is one)
+    output_projection  path inside a block of the module that mixes the concatenated outputs of the heads
     norm            word for `norm`
     layers, heads   keys of config.json
     learned_positions, partial_rotary  how `positions` is told
@@ -33,6 +34,7 @@ class Family:
     attention_term: str
     mlp_term: str
     norm: Literal["layernorm", "rmsnorm"]
+    output_projection: str
     layers: str = "num_hidden_layers"
     heads: str = "num_attention_heads"
     learned_positions: bool = False
@@ -41,14 +43,25 @@ class Family:
 
 
 def _llama_like(model_type: str, windows: Literal["none", "all", "by_layer"]) -> Family:
-    return Family(model_type, "model.layers", "self_attn", "self_attn", "mlp", "rmsnorm", windows=windows)
+    return Family(
+        model_type, "model.layers", "self_attn", "self_attn", "mlp", "rmsnorm", "self_attn.o_proj", windows=windows
+    )
 
 
 FAMILIES: Mapping[str, Family] = {
     family.model_type: family
     for family in (
         Family(
-            "gpt2", "transformer.h", "attn", "attn", "mlp", "layernorm", "n_layer", "n_head", learned_positions=True
+            "gpt2",
+            "transformer.h",
+            "attn",
+            "attn",
+            "mlp",
+            "layernorm",
+            "attn.c_proj",
+            "n_layer",
+            "n_head",
+            learned_positions=True,
         ),
         # partial_rotary: the value of configs that leave it out
         Family(
@@ -58,6 +71,7 @@ FAMILIES: Mapping[str, Family] = {
             "post_attention_dropout",
             "post_mlp_dropout",
             "layernorm",
+            "attention.dense",
             partial_rotary=0.25,
         ),
         _llama_like("llama", "none"),
@@ -71,6 +85,7 @@ FAMILIES: Mapping[str, Family] = {
             "post_attention_layernorm",
             "post_feedforward_layernorm",
             "rmsnorm",
+            "self_attn.o_proj",
             windows="by_layer",
         ),
     )

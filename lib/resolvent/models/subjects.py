@@ -16,9 +16,10 @@ import msgspec
 
 from resolvent.errors import ResolventError
 from resolvent.models.families import architecture
+from resolvent.models.zoo import packaged
 from resolvent.strict_yaml import read_yaml
 from resolvent.texts.corpora import Corpus, parse_corpus
-from resolvent.texts.entries import EntryError, Revision, Wheel, Word, exactly_one, typed
+from resolvent.texts.entries import EntryError, Revision, Sha256, Wheel, Word, exactly_one, typed
 
 if TYPE_CHECKING:
     from resolvent.study import Study
@@ -48,15 +49,33 @@ class Series(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     steps: Annotated[tuple[NonNegative, ...], msgspec.Meta(min_length=1)]
     tokens_per_step: Count
 
+    def name(self, step: int) -> str:
+        """The revision of a step, and the name of its folder."""
+        return self.revision.replace("{}", str(step))
+
+
+class ZooModel(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """A family whose weights come with this package.
+
+    step    of the checkpoint that is the model
+    sha256  of the manifest that lists size and hash of every file of the family
+    """
+
+    family: Annotated[str, msgspec.Meta(pattern=r"^[a-z0-9][a-z0-9-]*$")]
+    step: NonNegative
+    sha256: Sha256
+
 
 class SubjectEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """An entry under `subjects`: exactly one of wheel, hub, local. Only a local one may leave the rest out.
+    """An entry under `subjects`: exactly one of wheel, hub, zoo, local. Only a local one may leave the rest out.
 
     weights  words on how the weights differ from the base model's, shown in every report
+    series   its checkpoints, ascending; the last is the model itself
     """
 
     wheel: Wheel | None = None
     hub: HubModel | None = None
+    zoo: ZooModel | None = None
     local: str | None = None
     weights: dict[str, str] | None = None
     bos: NonNegative | None = None
@@ -101,7 +120,7 @@ class Subject:
 
     name: str
     entry: Mapping[str, Any] = field(hash=False)
-    source: Literal["wheel", "hub", "local"]
+    source: Literal["wheel", "hub", "zoo", "local"]
     bos: int
     corpus: str
     trained: bool
@@ -114,6 +133,7 @@ class Subject:
     note: str = ""
     wheel: Wheel | None = None
     hub: HubModel | None = None
+    zoo: ZooModel | None = None
     series: Series | None = None
     directory: Path | None = None
     cache: Path | None = field(default=None, compare=False)
@@ -136,15 +156,84 @@ class Subject:
         """
         if self.directory is None:
             return {key: value for key, value in self.entry.items() if key != "corpus"}
-        return {"local": content_hash(self.directory, cache=self.cache), "bos": self.bos}
+        found: dict[str, Any] = {"local": content_hash(self.directory, cache=self.cache), "bos": self.bos}
+        if self.series is not None:
+            found["series"] = {
+                str(step): content_hash(self.directory / self.series.name(step), cache=self.cache)
+                for step in self.series.steps[:-1]
+            }
+        return found
+
+    def origin(self) -> str:
+        """Where the weights come from, in words."""
+        if self.wheel is not None:
+            return f"the wheel {self.wheel.name} {self.wheel.version}"
+        if self.hub is not None:
+            return f"the hub: {self.hub.model} at {self.hub.revision[:7]}"
+        if self.zoo is not None:
+            return f"this package: {self.zoo.family}, trained by the project, step {self.zoo.step}"
+        return f"the directory {self.directory}"
+
+    def weights_on_disk(self, study: Study) -> int:
+        """Bytes of the weight files that are there, of all its checkpoints; 0 where there are none."""
+        folders = [self.folder(study)]
+        if self.series is not None:
+            folders += [self.checkpoint_folder(study, step) for step in self.series.steps[:-1]]
+        return sum(
+            file.stat().st_size
+            for folder in folders
+            if folder.is_dir()
+            for file in folder.iterdir()
+            if file.suffix in _WEIGHTS
+        )
 
     def folder(self, study: Study) -> Path:
         """Where the model lies in Hugging Face format."""
+        if self.zoo is not None:
+            return packaged.step_folder(self.zoo.family, self.zoo.step)
         return self.directory if self.directory is not None else study.fetched / "models" / self.name
 
+    def checkpoint_folder(self, study: Study, step: int) -> Path:
+        """Where the checkpoint of a step lies; that of the last step is the model itself.
+
+        Raises ResolventError where the series has no such step.
+        """
+        series = self.series
+        if series is None or step not in series.steps:
+            known = ", ".join(map(str, series.steps)) if series else "none"
+            raise ResolventError(f"{self.name}: no checkpoint of step {step}; its series has: {known}")
+        if step == series.steps[-1]:
+            return self.folder(study)
+        if self.zoo is not None:
+            return packaged.step_folder(self.zoo.family, step)
+        parent = self.directory if self.directory is not None else study.fetched / "checkpoints" / self.name
+        return parent / series.name(step)
+
     def available(self, study: Study) -> str | None:
-        """None where the model can be loaded, else why not and what to do. Reads sizes, not contents."""
+        """None where the model and its checkpoints can be loaded, else why not and what to do.
+
+        Reads sizes, not contents.
+        """
+        missing = self.model_available(study)
+        steps = self.series.steps[:-1] if self.series is not None and missing is None else ()
+        for step in steps:
+            missing = missing or self._checkpoint_available(study, step)
+        return missing
+
+    def _checkpoint_available(self, study: Study, step: int) -> str | None:
+        if self.zoo is not None:
+            return packaged.problem(self.zoo.family, self.zoo.sha256, step=step)
+        folder = self.checkpoint_folder(study, step)
+        if (folder / "config.json").is_file():
+            return None
+        todo = f"; run: resolvent fetch {self.name}" if self.directory is None else ""
+        return f"{self.name}: its checkpoint of step {step} is not in {folder}{todo}"
+
+    def model_available(self, study: Study) -> str | None:
+        """`available` of the model alone, whatever checkpoints it has."""
         folder = self.folder(study)
+        if self.zoo is not None:
+            return packaged.problem(self.zoo.family, self.zoo.sha256, step=self.zoo.step)
         if self.directory is not None:
             return None if (folder / "config.json").is_file() else f"{self.name}: {folder} has no config.json"
         command = f"run: resolvent fetch {self.name}"
@@ -258,7 +347,8 @@ def local_subject(
     overrides  what an entry of subjects.local.yaml says
     cache      file that remembers content hashes (`Subject.cache`)
     norm, positions, layers and heads are read off config.json; trained is True, checkpoints 0 and the corpus hansard;
-    bos is the tokenizer's bos_token_id, else the config's. Raises ResolventError where the directory is no model,
+    bos is the tokenizer's bos_token_id, else the config's. The checkpoints of a `series` are folders of the directory,
+    named as its revision says; checkpoints is then their number. Raises ResolventError where the directory is no model,
     the family is not supported, or there is no BOS.
     """
     directory = path.expanduser().resolve()
@@ -287,7 +377,7 @@ def local_subject(
         positions=given.positions or found.positions,
         layers=given.layers or found.layers,
         heads=given.heads or found.heads,
-        checkpoints=given.checkpoints or 0,
+        checkpoints=given.checkpoints or (len(given.series.steps) if given.series else 0),
         frozen=False,
         note=_note(given.weights),
         series=given.series,
@@ -337,7 +427,7 @@ def _subject(name: str, value: Any, *, texts: Mapping[str, Corpus], source: Path
     if not _NAME.fullmatch(name):
         raise EntryError(f"{source}: {where}: a name has letters, digits, '.', '_' and '-' only")
     entry = typed(value, SubjectEntry, source=source, where=where)
-    kind = exactly_one(entry, ("wheel", "hub", "local"), source=source, where=where)
+    kind = exactly_one(entry, ("wheel", "hub", "zoo", "local"), source=source, where=where)
     if kind == "local":
         if frozen:
             raise EntryError(f"{source}: {where}: a local model belongs into subjects.local.yaml")
@@ -365,15 +455,27 @@ def _subject(name: str, value: Any, *, texts: Mapping[str, Corpus], source: Path
             note=_note(entry.weights),
             wheel=entry.wheel,
             hub=entry.hub,
+            zoo=entry.zoo,
             series=entry.series,
         )
     evaluation = [corpus.name for corpus in texts.values() if corpus.source != "generated"]
     if subject.corpus not in evaluation:
         raise EntryError(f"{source}: {where}.corpus: no corpus '{subject.corpus}'; known are {', '.join(evaluation)}")
+    _check_series(subject, source=source, where=where)
     steps = len(subject.series.steps) if subject.series else 0
     if subject.checkpoints != steps and kind != "local":
         raise EntryError(f"{source}: {where}: checkpoints is {subject.checkpoints}, its series has {steps} steps")
     return subject
+
+
+def _check_series(subject: Subject, *, source: Path, where: str) -> None:
+    if subject.series is None:
+        return
+    steps = subject.series.steps
+    if list(steps) != sorted(set(steps)):
+        raise EntryError(f"{source}: {where}.series.steps: must ascend, found {', '.join(map(str, steps))}")
+    if subject.zoo is not None and steps[-1] != subject.zoo.step:
+        raise EntryError(f"{source}: {where}: the model is step {subject.zoo.step}, its series ends at {steps[-1]}")
 
 
 def _note(weights: Mapping[str, str] | None) -> str:

@@ -11,6 +11,7 @@ from resolvent.statistics.census import SignedClasses, signed_classes
 from resolvent.statistics.clopper_pearson import clopper_pearson
 from resolvent.statistics.corrections import benjamini_hochberg, holm
 from resolvent.statistics.correlation import spearman
+from resolvent.statistics.crossings import crossing, first_crossing, interpolated_crossing, sustained_crossing
 from resolvent.statistics.interval import Interval
 from resolvent.statistics.samples import InvalidSample
 from resolvent.statistics.wilcoxon import smallest_p_wilcoxon, wilcoxon_one_draw
@@ -25,7 +26,10 @@ __all__ = [
     "benjamini_hochberg",
     "bootstrap",
     "clopper_pearson",
+    "crossing",
+    "first_crossing",
     "holm",
+    "interpolated_crossing",
     "mean",
     "median",
     "ratio",
@@ -33,6 +37,7 @@ __all__ = [
     "smallest_p",
     "smallest_p_wilcoxon",
     "spearman",
+    "sustained_crossing",
     "texts_needed",
     "wilcoxon_one_draw",
     "within_text_rank",

@@ -6,7 +6,7 @@ import numpy as np
 
 from resolvent.evidence.shards import Call, Result, Shard, Stage
 from resolvent.evidence.stages.battery import battery_shard
-from resolvent.evidence.stages.common import Block, HeadTable, captured_maps
+from resolvent.evidence.stages.common import FINAL, Block, HeadTable, captured_maps
 
 BEHAVIOUR = Stage(
     name="behaviour",
@@ -22,10 +22,12 @@ BEHAVIOUR = Stage(
 )
 
 
-def behaviour_shard(subject: str, heads: int, block: Block, *, repeat: int) -> Shard:
+def behaviour_shard(subject: str, heads: int, block: Block, *, repeat: int, checkpoint: str = FINAL) -> Shard:
     """Scores of every head on a block of repeat probes BOS + r + r."""
     length = 2 * repeat + 1
-    real = battery_shard(subject, heads, block, state="repeat_probe", length=length, repeat=repeat)
+    real = battery_shard(
+        subject, heads, block, state="repeat_probe", length=length, repeat=repeat, checkpoint=checkpoint
+    )
     return Shard(BEHAVIOUR, subject, real.label, {**real.params, "repeat": repeat}, real.inputs, real.matrices)
 
 

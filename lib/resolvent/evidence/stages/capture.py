@@ -7,14 +7,23 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from resolvent.errors import ResolventError
 from resolvent.evidence.shards import Call, Result, Shard, Stage
-from resolvent.evidence.stages.common import CAPTURED_LENGTH, FINAL, TEXTS_PER_BLOCK, text_label
+from resolvent.evidence.stages.common import CAPTURED_LENGTH, FINAL, TEXTS_PER_BLOCK, step_of, text_label
 from resolvent.models.subjects import load_subjects
 
 if TYPE_CHECKING:
     from resolvent.models.load import LoadedModel
     from resolvent.texts.corpora import Corpus
+
+MODEL_SOURCES = (
+    "resolvent.models.families",
+    "resolvent.models.subjects",
+    "resolvent.models.fetch",
+    "resolvent.models.convert",
+    "resolvent.models.load",
+    "resolvent.models.zoo.packaged",
+)
+"""What decides which weights are in memory. How the zoo was trained does not: an entry pins its weights."""
 
 CAPTURE = Stage(
     name="capture",
@@ -25,7 +34,9 @@ CAPTURE = Stage(
         "resolvent.evidence.stages.capture",
         "resolvent.keyed_random",
         "resolvent.texts",
-        "resolvent.models",
+        "resolvent.models.preflight",
+        "resolvent.models.capture",
+        *MODEL_SOURCES,
     ),
     packages=("numpy", "torch", "transformers", "tokenizers"),
     loads_model=True,
@@ -51,9 +62,7 @@ def capture_block(call: Call) -> Result:
     from resolvent.models.capture import capture
     from resolvent.models.load import load_model
 
-    loaded = load_model(call.study, call.subject, device=call.device)
-    if call.params["checkpoint"] != FINAL:
-        raise ResolventError(f"{call.subject.name}: checkpoint {call.params['checkpoint']} cannot be loaded yet")
+    loaded = load_model(call.study, call.subject, step=step_of(call.params["checkpoint"]), device=call.device)
     text_ids, token_ids, passed_over = _token_ids(call, loaded)
     captured = capture(loaded, token_ids)
     return Result(

@@ -22,7 +22,7 @@ CAPTURED_LENGTH = 128
 """Positions of a captured corpus text; a shorter length is the leading block of the same maps."""
 
 FINAL = "final"
-"""The checkpoint of a model that has no series, and the last one of a model that has."""
+"""The checkpoint of whoever names none: the model itself. Any other is a step of its series, in decimal."""
 
 
 REAL = "real"
@@ -49,7 +49,12 @@ def blocks(start: int, stop: int) -> Iterator[Block]:
 
 def text_label(state: str, length: int, checkpoint: str) -> str:
     """`corpus@128`, and `corpus@128/step512` for a checkpoint of a series."""
-    return f"{state}@{length}" if checkpoint == FINAL else f"{state}@{length}/{checkpoint}"
+    return f"{state}@{length}" if checkpoint == FINAL else f"{state}@{length}/step{checkpoint}"
+
+
+def step_of(checkpoint: str) -> int | None:
+    """The step of a checkpoint parameter, None for the model itself."""
+    return None if checkpoint == FINAL else int(checkpoint)
 
 
 @dataclass(frozen=True)
@@ -62,14 +67,18 @@ class TextMaps:
 
 
 def captured_maps(call: Call) -> Iterator[TextMaps]:
-    """The maps of the call's texts (params start, stop, length) out of its first input, a capture result.
+    """The maps of the call's texts (params start, stop, length) out of its first input, a capture result."""
+    return text_maps(call, call.inputs[0])
+
+
+def text_maps(call: Call, capture: Result) -> Iterator[TextMaps]:
+    """The maps of the call's texts (params start, stop, length) out of captured attention.
 
     Texts that the corpus could not provide are simply not there: a view counts what it got.
     Raises CausalStochasticError naming subject, text, layer, head and row.
     """
     from resolvent.operators import check_causal_stochastic, unpack_lower
 
-    capture = call.inputs[0]
     attention = capture.arrays["attention"]
     first = int(capture.metadata["start"])
     captured = int(capture.metadata["length"])

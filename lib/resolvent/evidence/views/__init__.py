@@ -30,6 +30,15 @@ VIEWS: dict[str, str] = {
     "depth": "resolvent.evidence.views.depth:Depth",
     "depth_by_state": "resolvent.evidence.views.depth:DepthByState",
     "engagement": "resolvent.evidence.views.engagement:Engagement",
+    "contest": "resolvent.evidence.views.contest:Contest",
+    "ablation": "resolvent.evidence.views.ablation:Ablation",
+    "residual_stream": "resolvent.evidence.views.residual_stream:ResidualStream",
+    "clamping": "resolvent.evidence.views.clamping:Clamping",
+    "bos_mlp": "resolvent.evidence.views.bos_mlp:BosMlp",
+    "trajectory": "resolvent.evidence.views.trajectory:Trajectory",
+    "score_trajectory": "resolvent.evidence.views.trajectory:ScoreTrajectory",
+    "weight_trajectory": "resolvent.evidence.views.trajectory:WeightTrajectory",
+    "concentration_trajectory": "resolvent.evidence.views.trajectory:ConcentrationTrajectory",
 }
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from resolvent.errors import ResolventError
 from resolvent.evidence.stages.battery import battery_shard, null_shard
-from resolvent.evidence.stages.common import REAL, Block, blocks
+from resolvent.evidence.stages.common import FINAL, REAL, Block, blocks
 from resolvent.evidence.views import TooFewTexts
 from resolvent.evidence.views.tables import (
     GROWTH_RATIO,
@@ -38,7 +38,7 @@ GROWING_NULLS = 0.05
 
 
 def state_shards(
-    subject: Subject, protocol: Mapping[str, Any], state: str, kinds: Mapping[str, int]
+    subject: Subject, protocol: Mapping[str, Any], state: str, kinds: Mapping[str, int], checkpoint: str = FINAL
 ) -> dict[str, list[list[Shard]]]:
     """By "real" and by null kind: for each draw, the shards of the blocks of texts."""
     heads, length, repeat = head_count(subject), int(protocol["length"]), repeat_of(state, protocol)
@@ -56,9 +56,13 @@ def state_shards(
             kind=kind,
             draw=draw,
             growth_ratio=ratio,
+            checkpoint=checkpoint,
         )
 
-    real = [battery_shard(subject.name, heads, block, state=state, length=length, repeat=repeat) for block in cut]
+    real = [
+        battery_shard(subject.name, heads, block, state=state, length=length, repeat=repeat, checkpoint=checkpoint)
+        for block in cut
+    ]
     nulls = {kind: [[null(block, kind, draw) for block in cut] for draw in range(n)] for kind, n in kinds.items()}
     return {REAL: [real], **nulls}
 
@@ -73,8 +77,9 @@ class StateCensus:
         state: str,
         kinds: Mapping[str, int],
         load: Callable[[Shard], Result],
+        checkpoint: str = FINAL,
     ) -> None:
-        parts = state_shards(subject, protocol, state, kinds)
+        parts = state_shards(subject, protocol, state, kinds, checkpoint)
         self.texts = int(protocol["texts"])
         self.layer = layer_labels(subject)
         self.real = HeadTables(subject, parts[REAL][0], load, self.texts)
