@@ -13,6 +13,8 @@ HEAVY = {
     "accelerate",
     "gguf",
     "jaxtyping",
+    "jinja2",
+    "matplotlib",
     "numba",
     "pandas",
     "pyarrow",

@@ -143,15 +143,18 @@ def record(arguments: argparse.Namespace) -> int:
 
 def subjects(arguments: argparse.Namespace) -> int:
     from resolvent.models.subjects import load_subjects
+    from resolvent.report.subject_words import figure_words
 
     study = _study(arguments)
     found = load_subjects(study)
+    law = _latest_law(study)
     members = {name: [cohort for cohort, names in found.cohorts.items() if name in names] for name in found.subjects}
     for name, subject in found.subjects.items():
         reason = found.available(study, subject)
         facts = ", ".join(f"{key} {value}" for key, value in subject.attributes().items())
         print(f"{name}  [{', '.join(members[name]) or ('local' if not subject.frozen else 'no cohort')}]")
-        print(f"    {facts}, texts {subject.corpus}" + (f"; {subject.note}" if subject.note else ""))
+        print(f"    {figure_words(study, subject, law.get(name)).partition(': ')[2]}")
+        print(f"    {facts}, texts {subject.corpus}")
         size = subject.weights_on_disk(study)
         print(f"    from {subject.origin()}" + (f", {size / 2**20:,.1f} MiB of weights" if size else ""))
         print(f"    {'available' if reason is None else reason}")
@@ -295,7 +298,7 @@ def show(arguments: argparse.Namespace) -> int:
     claims = load_claims(study)
     if arguments.claim not in claims:
         raise ResolventError(f"no claim '{arguments.claim}'; known are {', '.join(claims)}")
-    print(claim_text(study, load_subjects(study), claims[arguments.claim]))
+    print(claim_text(study, load_subjects(study), claims[arguments.claim], _latest_law(study)))
     return 0
 
 
@@ -485,6 +488,16 @@ def _evidence_of(study: Study, subjects: StudySubjects, run: FinishedRun) -> Sto
 def _run_folder(study: Study, run: Path) -> Path:
     """A run's folder: as a path, or as the name of one in the study's runs/."""
     return run if run.is_dir() or not (study.runs / run).is_dir() else study.runs / run
+
+
+def _latest_law(study: Study) -> dict[str, dict[str, float]]:
+    """By subject, what the BOS-mass law said of it in the latest run; empty where there is none."""
+    from resolvent.report.run_folder import read_run
+
+    try:
+        return dict(read_run(study.runs / "latest").provenance.get("bos_mass_law", {}))
+    except ResolventError:
+        return {}
 
 
 def _study(arguments: argparse.Namespace) -> Study:

@@ -58,7 +58,7 @@ def test_unrecorded_then_recorded_then_flipped(four):
     assert "claim.judge(" not in first.output
     assert "heads = 0, needs >= 1" in first.output
     assert "not blind" in first.report
-    assert "Weights of ada: quantised: q4_1." in first.report
+    assert "ada: dequantised from Q4_1, 2 layers of 2 heads." in first.report
     assert not first.provenance["partial"]
     assert not first.provenance["exploratory"]
     assert not first.provenance["incomplete"]

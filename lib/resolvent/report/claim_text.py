@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from resolvent.registry import Claim, Ledger, Outcome, amendments, published, recorded
 from resolvent.report.numbers import number, with_interval
 from resolvent.report.rerun import claim_tests, rerun_command
-from resolvent.report.subject_words import what
+from resolvent.report.subject_words import law_words, what
 
 if TYPE_CHECKING:
     from resolvent.models.subjects import StudySubjects
@@ -18,8 +19,11 @@ if TYPE_CHECKING:
 _WIDTH = 100
 
 
-def claim_text(study: Study, subjects: StudySubjects, claim: Claim) -> str:
-    """Everything that is written down of a claim, and nothing that is computed."""
+def claim_text(study: Study, subjects: StudySubjects, claim: Claim, law: Mapping[str, Mapping[str, float]]) -> str:
+    """Everything that is written down of a claim, and nothing that is computed.
+
+    law  by subject, the numbers of `law_numbers` in some run; a subject that is not in it gets no such line
+    """
     return "\n".join(
         [
             claim.title,
@@ -27,11 +31,11 @@ def claim_text(study: Study, subjects: StudySubjects, claim: Claim) -> str:
             *_part("Hypothesis", [claim.hypothesis]),
             *_part("Known before freezing", [claim.prior_knowledge]),
             *_part("Applies to", [_applies(claim)]),
-            *_part("Protocol", [", ".join(f"{key} {value}" for key, value in claim.protocol.items())]),
+            *_part("Protocol", [", ".join(f"{key} {json.dumps(value)}" for key, value in claim.protocol.items())]),
             *_part("Requires", [f"{requirement.metric} {requirement.predicate}" for requirement in claim.requires]),
             *_criteria(claim),
             *_part("Published (decides nothing)", list(_published(study, claim))),
-            *_recorded(study, subjects, claim),
+            *_recorded(study, subjects, claim, law),
             *_part("Amendments", list(_amendments(study, claim))),
         ]
     )
@@ -71,7 +75,7 @@ def _published(study: Study, claim: Claim) -> Iterator[str]:
         yield f"{entry.subject or 'all models'}, {entry.where}: {entry.says}: {words}{verdict}"
 
 
-def _recorded(study: Study, subjects: StudySubjects, claim: Claim) -> list[str]:
+def _recorded(study: Study, subjects: StudySubjects, claim: Claim, law: Mapping[str, Mapping[str, float]]) -> list[str]:
     lines = []
     for (name, subject), outcome in recorded(study).items():
         if name != claim.name:
@@ -80,6 +84,8 @@ def _recorded(study: Study, subjects: StudySubjects, claim: Claim) -> list[str]:
         blind = "" if claim.blind(subject) else ", not blind: its data were looked at before freezing"
         lines.append(f"{subject} ({what(known) if known else 'no longer a subject'}{blind}): {outcome.verdict}")
         lines.append(f"    on {outcome.date}, from run {outcome.run}: {_metrics(outcome)}")
+        if subject in law:
+            lines.append(f"    {law_words(law[subject])}")
         lines.append(f"    {rerun_command(claim_tests(study.root / 'claims'), name, subject)}")
     return _part("Recorded outcomes", lines or ["none yet"])
 

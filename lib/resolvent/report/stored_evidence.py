@@ -50,6 +50,8 @@ class StoredEvidence:
         """A view of the evidence as a claim with this protocol has it. Raises EvidenceGone, TooFewTexts."""
         from resolvent.evidence.views import VIEWS
 
+        if name not in VIEWS:
+            raise EvidenceGone(f"there is no view '{name}'; known are {', '.join(VIEWS)}")
         module, _, attribute = VIEWS[name].partition(":")
         view = getattr(importlib.import_module(module), attribute)
         relevant = {key: value for key, value in protocol.items() if key in view.protocol_keys}

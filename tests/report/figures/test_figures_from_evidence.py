@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 
 import numpy as np
@@ -21,6 +22,7 @@ from resolvent.report.figures.from_evidence import (
     signed_census_data,
     state_change_data,
     telling_heads,
+    trajectories_data,
     transient_data,
 )
 from resolvent.report.law_numbers import law_numbers
@@ -183,6 +185,53 @@ def test_a_head_is_named_by_layer_and_head(text, message):
     assert Head.parse("1.2", SUBJECT) == Head(1, 2)
     with pytest.raises(ResolventError, match=message):
         Head.parse(text, SUBJECT)
+
+
+class PlantedTrajectory:
+    """Three checkpoints of four heads: one ends as a sink, all fall."""
+
+    steps = (0, 1, 10)
+    log2_kreiss = np.array([[3.0, 3.0, 3.0, 3.0], [3.0, 3.0, 3.0, 2.0], [2.0, 2.0, 2.0, 0.0]])
+    log2_law = log2_kreiss - 0.25
+    previous_token_heads = np.array([True, False, False, False])
+
+    def excess(self, kind):
+        assert kind == "row_permutation"
+        return self.log2_kreiss - 3
+
+    def median(self, name):
+        assert name == "bos_mass"
+        return np.array([[0.1, 0.1, 0.1, 0.1], [0.1, 0.1, 0.1, 0.3], [0.2, 0.2, 0.2, 0.9]])
+
+
+class OfTrajectory(StoredEvidence):
+    """Evidence that holds one view."""
+
+    def __init__(self):
+        pass
+
+    def view(self, name, subject, protocol):
+        assert name == "trajectory"
+        return PlantedTrajectory()
+
+
+def test_trajectories_are_medians_over_heads_at_tokens_seen():
+    """Classes by the last checkpoint; the law's prediction beside what was measured."""
+    from resolvent.models.subjects import Series
+
+    series = Series(revision="step{}", steps=(0, 1, 10), tokens_per_step=1000)
+    trained = dataclasses.replace(SUBJECT, series=series)
+    protocol = {"text": "corpus", "nulls": {"row_permutation": 2}, "classes": {"previous_token": 0.5}}
+    excess, kreiss = trajectories_data(OfTrajectory(), trained, protocol)
+    assert excess.tokens.tolist() == [0, 1000, 10000]
+    assert excess.lines["all heads"].tolist() == [0, 0, -1]
+    assert excess.lines["heads that end as sinks"].tolist() == [0, -1, -3]
+    assert excess.lines["previous-token heads"].tolist() == [0, 0, -1]
+    assert kreiss.lines["BOS mass alone"].tolist() == [2.75, 2.75, 1.75]
+    (alone,) = trajectories_data(OfTrajectory(), trained, {"text": "corpus"})
+    assert alone.quantity == "log₂ K_dev, bits"
+    with pytest.raises(ResolventError, match="no series of checkpoints"):
+        trajectories_data(OfTrajectory(), SUBJECT, protocol)
 
 
 class EmptyEngine:

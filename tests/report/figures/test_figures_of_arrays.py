@@ -7,7 +7,7 @@ from matplotlib.figure import Figure
 from resolvent.operators import kreiss_from_bos_mass
 from resolvent.report.figures.attention import AttentionData, attention
 from resolvent.report.figures.bos_mass_law import BosMassLawData, bos_mass_law
-from resolvent.report.figures.clamping import ClampingData, clamping
+from resolvent.report.figures.clamping import ClampingData, bars_of_metrics, clamping
 from resolvent.report.figures.contest import contest, contest_data
 from resolvent.report.figures.depth import DepthData, depth
 from resolvent.report.figures.identities import IdentitiesData, identities
@@ -173,6 +173,32 @@ def test_bars_have_the_planted_heights():
     assert {1.3, 1.5, 1.6} <= {y for _, y in points(axes)}
     assert "random controls 1.3 to 1.6" in panel.description
     assert len(axes_of(clamping([ClampingData("loss", 1.0, 2.0, np.empty(0))])[0]).patches) == 2
+
+
+def test_intervention_metrics_become_bars_on_the_model_s_own_scale():
+    """A drop is turned back into attention, a ratio into K_dev; what was not measured has no bar."""
+    metrics = {
+        "base_bos_attention": 0.5,
+        "bos_attention_drop": 0.9,
+        "base_kreiss": 2.0,
+        "kreiss_ratio": 3.5,
+        "loss_rise_nats": 4.0,
+        "control_loss_share": 0.05,
+    }
+    bars = bars_of_metrics(metrics, "clamped")
+    found = {bar.quantity: (bar.base, bar.treated, bar.controls.tolist()) for bar in bars}
+    assert found == {
+        "mean BOS attention": (0.5, pytest.approx(0.05), []),
+        "median K_dev": (2.0, 7.0, []),
+        "rise of loss, nats": (0.0, 4.0, [pytest.approx(0.2)]),
+    }
+    ablated = bars_of_metrics(
+        {"base_sink_rate": 0.8, "sink_rate_ratio": 0.25, "control_sink_rate_ratio": 0.5}, "ablated"
+    )
+    assert [(bar.quantity, bar.treated, bar.controls.tolist(), bar.treatment) for bar in ablated] == [
+        ("sink rate", 0.2, [0.4], "ablated")
+    ]
+    assert bars_of_metrics({}, "clamped") == []
 
 
 def test_contest_rows_are_the_metrics_that_are_there():

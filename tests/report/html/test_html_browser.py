@@ -29,8 +29,6 @@ def page(tmp_path_factory):
 @pytest.mark.parametrize("dark", [False, True])
 def test_no_console_error_and_no_request(browser, page, dark):
     """Nothing but the file itself is asked for."""
-    browser.requests()
-    browser.console()
     browser.show(page, dark=dark)
     assert browser.console() == []
     asked = [address for address in browser.requests() if not address.startswith("data:")]

@@ -51,7 +51,13 @@ class Browser:
     def show(
         self, page: Path, *, width: int = 1200, height: int = 900, dark: bool = False, medium: str = "screen"
     ) -> None:
-        """Loads a page in a window of that size, light or dark, on a screen or on paper."""
+        """Loads a page in a window of that size, light or dark, on a screen or on paper.
+
+        What was written to the console or asked for before, by the browser's own first page too, is forgotten.
+        """
+        _post(f"{self._session}/url", {"url": "about:blank"})
+        self.console()
+        self.requests()
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
         self._devtools("Emulation.setEmulatedMedia", {"media": medium, "features": [scheme]})
         size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -15,6 +15,9 @@ from resolvent.report.numbers import number
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+
+# The untouched value and the metrics -> a number, None where the metrics lack it.
+_Reading = Callable[[float, Mapping[str, float]], float | None]
 
 # Where the bar of the random controls stands.
 _RANDOM = 2
@@ -36,6 +39,57 @@ class ClampingData:
     treated: float
     controls: np.ndarray
     treatment: str = "clamped"
+
+
+def bars_of_metrics(metrics: Mapping[str, float], treatment: str) -> list[ClampingData]:
+    """The bars that the metrics of an intervention claim hold; what they lack is left out.
+
+    Ratios and shares are turned back into the quantity itself, on the scale of the untouched model.
+    """
+    found = []
+    for quantity, base_name, treated, control in _BARS:
+        base = 0.0 if base_name is None else metrics.get(base_name)
+        value = None if base is None else treated(base, metrics)
+        if base is None or value is None:
+            continue
+        controls = [] if (drawn := control(base, metrics)) is None else [drawn]
+        found.append(ClampingData(quantity, base, value, np.array(controls), treatment))
+    return found
+
+
+def _times(name: str) -> _Reading:
+    return lambda base, metrics: base * metrics[name] if name in metrics else None
+
+
+def _value(name: str) -> _Reading:
+    return lambda base, metrics: metrics.get(name)
+
+
+def _nothing(base: float, metrics: Mapping[str, float]) -> None:
+    return None
+
+
+def _bos_attention(base: float, metrics: Mapping[str, float]) -> float | None:
+    if "bos_attention_drop" in metrics:
+        return base * (1 - metrics["bos_attention_drop"])
+    return metrics.get("bos_attention")
+
+
+def _control_loss(base: float, metrics: Mapping[str, float]) -> float | None:
+    if "control_loss_share" not in metrics or "loss_rise_nats" not in metrics:
+        return None
+    return metrics["control_loss_share"] * metrics["loss_rise_nats"]
+
+
+# Quantity, metric of the base (None: a rise, from 0), what it is under the intervention, and at worst under a control.
+_BARS: tuple[tuple[str, str | None, _Reading, _Reading], ...] = (
+    ("mean BOS attention", "base_bos_attention", _bos_attention, _nothing),
+    ("median K_dev", "base_kreiss", _times("kreiss_ratio"), _times("control_kreiss_rise")),
+    ("sink rate", "base_sink_rate", _times("sink_rate_ratio"), _times("control_sink_rate_ratio")),
+    ("BOS norm over others", "base_bos_norm_ratio", _value("bos_norm_ratio"), _nothing),
+    ("rise of row entropy, nats", None, _value("entropy_rise_nats"), _nothing),
+    ("rise of loss, nats", None, _value("loss_rise_nats"), _control_loss),
+)
 
 
 def clamping(quantities: Sequence[ClampingData]) -> tuple[Panel, ...]:

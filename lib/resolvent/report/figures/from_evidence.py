@@ -17,6 +17,7 @@ from resolvent.report.figures.identities import IdentitiesData
 from resolvent.report.figures.portrait import PortraitData, grid
 from resolvent.report.figures.signed_census import SignedCensusData
 from resolvent.report.figures.state_change import StateChangeData
+from resolvent.report.figures.trajectories import TrajectoriesData
 from resolvent.report.figures.transient import TransientData
 
 if TYPE_CHECKING:
@@ -26,6 +27,9 @@ if TYPE_CHECKING:
 
 POWERS = (1, 2, 3, 4, 6, 8, 11, 16, 23, 32, 45, 64, 91, 128)
 """The k of a transient curve: two an octave."""
+
+ENDS_AS_SINK = 0.5
+"""BOS mass at the last checkpoint from which a trajectory counts a head as a sink (the class of the papers)."""
 
 LEVEL = 0.05
 """Level of the signed classes where a claim's protocol names no test."""
@@ -160,6 +164,38 @@ def chain_identities_data(
         errors={names[key]: values for key, values in errors.items()},
         tolerance={names[key]: tolerance[key] for key in errors},
     )
+
+
+def trajectories_data(
+    evidence: StoredEvidence, subject: Subject, protocol: Mapping[str, Any]
+) -> tuple[TrajectoriesData, ...]:
+    """Over training: the excess over the protocol's first null, where it has one; and log2 K_dev beside the law's.
+
+    Lines are medians over heads, bands the quartiles of all heads. Raises ResolventError for a subject without series.
+    """
+    if subject.series is None:
+        raise ResolventError(f"{subject.name}: no series of checkpoints, so there is no trajectory")
+    trajectory = evidence.view("trajectory", subject, protocol)
+    tokens = np.array(trajectory.steps, dtype=np.float64) * subject.series.tokens_per_step
+    found = []
+    for null in list(protocol.get("nulls", {}))[:1]:
+        excess = trajectory.excess(null)
+        classes = {"heads that end as sinks": trajectory.median("bos_mass")[-1] >= ENDS_AS_SINK}
+        if "previous_token" in protocol.get("classes", {}):
+            classes["previous-token heads"] = trajectory.previous_token_heads
+        lines = {name: np.median(excess[:, heads], axis=1) for name, heads in classes.items() if heads.any()}
+        found.append(_over_training(tokens, excess, "median excess, bits", lines))
+    law = {"BOS mass alone": np.median(trajectory.log2_law, axis=1)}
+    found.append(_over_training(tokens, trajectory.log2_kreiss, "log₂ K_dev, bits", law))
+    return tuple(found)
+
+
+def _over_training(
+    tokens: np.ndarray, values: np.ndarray, quantity: str, further: Mapping[str, np.ndarray]
+) -> TrajectoriesData:
+    """Values (checkpoints, heads) as the median of all heads with its quartiles, and further lines."""
+    low, middle, high = np.quantile(values, (0.25, 0.5, 0.75), axis=1)
+    return TrajectoriesData(tokens, {"all heads": middle, **further}, quantity, bands={"all heads": (low, high)})
 
 
 def telling_heads(evidence: StoredEvidence, subject: Subject, protocol: Mapping[str, Any]) -> dict[Head, str]:

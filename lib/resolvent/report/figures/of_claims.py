@@ -23,6 +23,8 @@ def claim_panels(evidence: StoredEvidence, subject: Subject, claim: Claim, line:
     """
     if claim.name.startswith("contest_"):
         return _contest(line.judgement.metrics)
+    if claim.name in _INTERVENTIONS:
+        return _bars(line.judgement.metrics, _INTERVENTIONS[claim.name])
     draw = _OWN.get(claim.name)
     return () if draw is None else draw(evidence, subject, claim)
 
@@ -89,6 +91,24 @@ def _contest(metrics: Mapping[str, float]) -> tuple[Panel, ...]:
     return contest(contest_data(metrics))
 
 
+def _bars(metrics: Mapping[str, float], treatment: str) -> tuple[Panel, ...]:
+    from resolvent.report.figures.clamping import bars_of_metrics, clamping
+
+    return clamping(bars_of_metrics(metrics, treatment))
+
+
+def _trajectories(evidence: StoredEvidence, subject: Subject, claim: Claim) -> tuple[Panel, ...]:
+    from resolvent.report.figures.from_evidence import trajectories_data
+    from resolvent.report.figures.trajectories import trajectories
+
+    return tuple(panel for data in trajectories_data(evidence, subject, claim.protocol) for panel in trajectories(data))
+
+
+def has_figure(claim: str) -> bool:
+    """Whether a claim of that name has a figure of its own."""
+    return claim.startswith("contest_") or claim in _INTERVENTIONS or claim in _OWN
+
+
 def _tolerances(claim: Claim) -> dict[str, float]:
     """Metric -> the largest value that supports it."""
     return {
@@ -108,7 +128,11 @@ _OWN: dict[str, Draw] = {
     "routing_matched_by_null": _census("row_permutation"),
     "damping_beyond_bos_mass": _census("bos_preserving"),
     "reserve_beyond_bos_mass": _census("bos_preserving"),
-    "no_damping_without_concentration": _census("row_permutation"),
+    "consolidation": _trajectories,
+    "consolidation_timing": _trajectories,
+    "pattern_precedes_function": _trajectories,
+    "pattern_leads_function": _trajectories,
+    "no_damping_without_concentration": _trajectories,
     "interior_growth": _transient,
     "dominant_mode": _transient,
     "mixing_bound_vacuous": _transient,
@@ -122,3 +146,11 @@ _OWN: dict[str, Draw] = {
     "engagement_beyond_bos_mass": _state_change("bos_preserving"),
     "engagement_needs_repeat": _state_change("row_permutation", since="random_probe"),
 }
+
+_INTERVENTIONS = {
+    "clamping_rmsnorm": "clamped",
+    "clamping_layernorm": "clamped",
+    "bos_mlp_ablation": "ablated",
+    "bos_mlp_releases_damper": "ablated",
+}
+"""Drawn from the claim's own metrics -> what the intervention is called."""
