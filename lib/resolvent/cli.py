@@ -143,6 +143,7 @@ def record(arguments: argparse.Namespace) -> int:
 
 def subjects(arguments: argparse.Namespace) -> int:
     from resolvent.models.subjects import load_subjects
+    from resolvent.pytest_plugin.availability import why_unavailable
     from resolvent.report.subject_words import figure_words
 
     study = _study(arguments)
@@ -150,7 +151,7 @@ def subjects(arguments: argparse.Namespace) -> int:
     law = _latest_law(study)
     members = {name: [cohort for cohort, names in found.cohorts.items() if name in names] for name in found.subjects}
     for name, subject in found.subjects.items():
-        reason = found.available(study, subject)
+        reason = why_unavailable(study, found, subject)
         facts = ", ".join(f"{key} {value}" for key, value in subject.attributes().items())
         print(f"{name}  [{', '.join(members[name]) or ('local' if not subject.frozen else 'no cohort')}]")
         print(f"    {figure_words(study, subject, law.get(name)).partition(': ')[2]}")

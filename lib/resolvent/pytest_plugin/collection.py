@@ -79,9 +79,28 @@ class Collection:
                 continue
             if claim_and_subject(item)[1] not in self.run.unavailable:
                 shards += item.stash[needs_key]
-        self.planned = plan(self.run.engine, shards)
+        try:
+            self.planned = plan(self.run.engine, shards)
+        except ResolventError as error:
+            raise pytest.UsageError(str(error)) from None
+        self._check_store(session.config)
         items[:0] = [ShardItem.of(session, self.run.engine, shard) for shard in self.planned.missing]
         return result
+
+    def _check_store(self, config: pytest.Config) -> None:
+        """Raises pytest.UsageError where evidence is missing and the store can't take it.
+
+        Not in workers: xdist shows an error of theirs as one of its own, and there each shard says it.
+        """
+        assert self.planned is not None
+        if self.run.options.plan_only or config.option.collectonly or hasattr(config, "workerinput"):
+            return
+        reason = self.run.engine.store.why_not_writable() if self.planned.missing else None
+        if reason is not None:
+            raise pytest.UsageError(
+                f"{reason}, and {len(self.planned.missing)} shards of evidence are missing from it; "
+                "name another folder with --evidence-dir=DIR"
+            )
 
     def _in_claims(self, path: Path) -> bool:
         return self.run.claims_folder in path.parents
