@@ -280,8 +280,10 @@ class Store:
         return self.shards / (key + SIDECAR)
 
     def _names(self) -> list[str]:
+        """Of the files of shards; a folder among them is none of ours."""
         try:
-            return os.listdir(self.shards)
+            with os.scandir(self.shards) as found:
+                return [file.name for file in found if file.is_file()]
         except (FileNotFoundError, NotADirectoryError):
             return []
 

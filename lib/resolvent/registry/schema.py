@@ -154,14 +154,18 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
         return rule
 
 
-def load_claim(path: Path) -> Claim:
+def load_claim(path: Path, *, name: str | None = None) -> Claim:
     """The claim of a YAML file.
 
+    name  of the claim that the file must hold; None: that of the file
     Raises YamlError and SchemaError, which name file, key, what was found and what is allowed: also for a name other
     than the file's, and for criteria whose support and refute could hold at once.
     """
     claim = typed(read_yaml(path), Claim, file=str(path))
-    for where, problem in _problems(claim, path):
+    if claim.claim != (name or path.stem):
+        why = "the claim to be replaced" if name else "the name of the file"
+        raise SchemaError(f"{path}: claim: found '{claim.claim}'; allowed: '{name or path.stem}', {why}")
+    for where, problem in _problems(claim):
         raise SchemaError(f"{path}: {where}: {problem}")
     return claim
 
@@ -180,11 +184,9 @@ def check_protocol(claim: Claim, allowed_keys: set[str] | frozenset[str]) -> Non
             raise SchemaError(f"prereg/{claim.claim}.yaml: protocol: unknown key '{key}'; allowed: {allowed}")
 
 
-def _problems(claim: Claim, path: Path) -> list[tuple[str, str]]:
+def _problems(claim: Claim) -> list[tuple[str, str]]:
     """(key, what is wrong) for everything that types alone don't catch."""
     found: list[tuple[str, str | None]] = []
-    if claim.claim != path.stem:
-        found.append(("claim", f"found '{claim.claim}'; allowed: '{path.stem}', the name of the file"))
     for attribute, condition in claim.applies_to.items():
         found.append((f"applies_to.{attribute}", condition.check(attribute)))
     rules: dict[str, object] = {}
