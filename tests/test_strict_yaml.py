@@ -39,7 +39,9 @@ def test_a_syntax_error_names_the_file_alone(text: str) -> None:
 
 def test_keys_that_are_the_same_to_yaml_are_named_as_written() -> None:
     """`1` and `true` fall on one place of a mapping."""
-    with pytest.raises(YamlError, match="line 2: key 'true' stands twice .first at line 1, as '1', which is the same"):
+    with pytest.raises(
+        YamlError, match=r"line 2: key 'true' stands twice \(first at line 1, as '1', which is the same"
+    ):
         parse_yaml("1: a\ntrue: b\n", source="mine.yaml")
 
 

@@ -219,9 +219,8 @@ def evidence(arguments: argparse.Namespace) -> int:
 
     study = _study(arguments)
     items = inventory(Store(study.evidence), needed_keys(study, load_subjects(study).subjects))
-    print(
-        f"{study.evidence}: {sum(item.kind == 'complete' for item in items)} shards, {sum(item.bytes for item in items) / 2**20:.1f} MiB"
-    )
+    complete, size = sum(item.kind == "complete" for item in items), sum(item.bytes for item in items) / 2**20
+    print(f"{study.evidence}: {complete} shards, {size:.1f} MiB")
     for item in items:
         age = (time.time() - item.created) / 86400
         use = "needed" if item.needed else "unneeded" if item.kind == "complete" else item.kind

@@ -323,7 +323,7 @@ def test_amendment_needs_reason_registration_and_change(frozen: Study, tmp_path:
         amend(frozen, "interior_growth", path, "why")
     with pytest.raises(LedgerError, match="nothing to amend"):
         amend(frozen, "signed_census", frozen.prereg / "signed_census.yaml", "why")
-    with pytest.raises(ResolventError, match="new.yaml: claim: found 'signed_census'; allowed: 'sink_floor'"):
+    with pytest.raises(ResolventError, match=r"new\.yaml: claim: found 'signed_census'; allowed: 'sink_floor'"):
         amend(frozen, "sink_floor", path, "why")
     broken = tmp_path / "broken.yaml"
     broken.write_text("claim: [", encoding="utf-8")

@@ -149,6 +149,25 @@ def test_undeclared_protocol_key_is_refused(project: Study) -> None:
         check_protocol(claim, {"text", "length", "texts"})
 
 
+@pytest.mark.parametrize(
+    ("nulls", "message"),
+    [
+        ("{row_perm: 4}", "unknown null 'row_perm'; allowed: bos_preserving, row_permutation"),
+        ("{row_permutation: many}", "row_permutation: found 'many'; allowed: a whole number from 1"),
+        ("{row_permutation: 0}", "row_permutation: found 0; allowed: a whole number from 1"),
+        ("row_permutation", "found 'row_permutation'; allowed: the number of draws by kind"),
+    ],
+)
+def test_nulls_that_cannot_be_drawn_are_refused(study: Study, nulls: str, message: str) -> None:
+    """A shard that fails would say it too late."""
+    path = study.prereg / "signed_census.yaml"
+    edit(path, "nulls: {row_permutation: 4}", f"nulls: {nulls}")
+    claim = load_claim(path)
+    with pytest.raises(SchemaError, match=f"protocol.nulls.*{message}"):
+        check_protocol(claim, set(claim.protocol), {"row_permutation", "bos_preserving"})
+    check_protocol(claim, set(claim.protocol))
+
+
 def test_claims_on_other_architectures_do_not_apply(project: Study) -> None:
     """Outside applies_to is not applicable: neither missing nor refuted."""
     claim = load_claim(project.prereg / "clamping_layernorm.yaml")

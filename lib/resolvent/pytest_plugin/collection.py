@@ -107,6 +107,7 @@ class Collection:
 
     def _claim_of(self, metafunc: pytest.Metafunc) -> Claim:
         """The claim that a test function is named after, its protocol checked against the views it uses."""
+        from resolvent.evidence.views import allowed_keys, allowed_nulls
         from resolvent.registry import check_protocol
 
         name = metafunc.definition.originalname.removeprefix("test_")
@@ -118,10 +119,7 @@ class Collection:
                 f"test_{name}: asks for no view of the evidence (its arguments beside claim: {asked or 'none'}); "
                 f"there are {', '.join(sorted(self.run.views))}"
             )
-        allowed: set[str] = set()
-        for view in views:
-            allowed |= view.protocol_keys
-        check_protocol(claim, allowed)
+        check_protocol(claim, allowed_keys(views), allowed_nulls(views))
         return claim
 
     def _views(self, fixturenames: list[str]) -> Iterator[Any]:
@@ -130,11 +128,16 @@ class Collection:
     def _needs(self, item: pytest.Item) -> list[Shard]:
         name, subject = claim_and_subject(item)
         protocol = self.run.protocol(self.run.claim(name))
-        return [
-            shard
-            for view in self._views(item.fixturenames)  # type: ignore[attr-defined]
-            for shard in view.shards(self.run.subject(subject), self.run.subjects, protocol)
-        ]
+        try:
+            return [
+                shard
+                for view in self._views(item.fixturenames)  # type: ignore[attr-defined]
+                for shard in view.shards(self.run.subject(subject), self.run.subjects, protocol)
+            ]
+        except (KeyError, TypeError, ValueError) as error:
+            raise ResolventError(
+                f"prereg/{name}.yaml: protocol: no evidence can be planned of it ({type(error).__name__}: {error})"
+            ) from error
 
 
 def is_claim_item(item: pytest.Item) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime
-import importlib
 import os
 import secrets
 from collections.abc import Iterable, Mapping
@@ -99,13 +98,14 @@ class StudyRun:
         return tuple(reasons)
 
     def load_views(self, entries: Iterable[Mapping[str, str]]) -> None:
-        """Imports the view classes. Raises ResolventError for a name that stands twice."""
+        """Imports the view classes. Raises ResolventError for a name that stands twice or a path that leads nowhere."""
+        from resolvent.evidence.views import view_class
+
         for entry in entries:
             for name, place in entry.items():
                 if name in self.views:
                     raise ResolventError(f"view '{name}' is defined twice; pytest_resolvent_views needs another name")
-                module, _, attribute = place.partition(":")
-                self.views[name] = getattr(importlib.import_module(module), attribute)
+                self.views[name] = view_class(name, place)
 
     def worker_input(self) -> dict[str, Any]:
         """What a worker, also a replacement, needs to rebuild this object: plain types only."""

@@ -176,12 +176,27 @@ def load_claims(study: Study) -> dict[str, Claim]:
     return {path.stem: load_claim(path) for path in paths}
 
 
-def check_protocol(claim: Claim, allowed_keys: set[str] | frozenset[str]) -> None:
-    """Raises SchemaError where the protocol has a key that no stage of the claim declares."""
+def check_protocol(
+    claim: Claim, allowed_keys: set[str] | frozenset[str], null_kinds: set[str] | frozenset[str] | None = None
+) -> None:
+    """Raises SchemaError where the protocol has a key that no stage of the claim declares, or nulls that it can't have.
+
+    null_kinds  the kinds of null that `nulls` may name; None: any
+    """
     for key in claim.protocol:
         if key not in allowed_keys:
             allowed = ", ".join(sorted(allowed_keys))
             raise SchemaError(f"prereg/{claim.claim}.yaml: protocol: unknown key '{key}'; allowed: {allowed}")
+    nulls = claim.protocol.get("nulls")
+    if nulls is not None and null_kinds is not None:
+        where, allowed = f"prereg/{claim.claim}.yaml: protocol.nulls", ", ".join(sorted(null_kinds))
+        if not isinstance(nulls, dict):
+            raise SchemaError(f"{where}: found {nulls!r}; allowed: the number of draws by kind ({allowed})")
+        for kind, draws in nulls.items():
+            if kind not in null_kinds:
+                raise SchemaError(f"{where}: unknown null '{kind}'; allowed: {allowed}")
+            if not isinstance(draws, int) or isinstance(draws, bool) or draws < 1:
+                raise SchemaError(f"{where}.{kind}: found {draws!r}; allowed: a whole number from 1")
 
 
 def _problems(claim: Claim) -> list[tuple[str, str]]:
