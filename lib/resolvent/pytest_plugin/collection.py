@@ -111,11 +111,17 @@ class Collection:
     def _needs(self, item: pytest.Item) -> list[Shard]:
         name, subject = claim_and_subject(item)
         protocol = self.run.protocol(self.run.claim(name))
-        return [
-            shard
-            for view in self._views(item.fixturenames)  # type: ignore[attr-defined]
-            for shard in view.shards(self.run.subject(subject), self.run.subjects, protocol)
-        ]
+        shards: list[Shard] = []
+        for view in self._views(item.fixturenames):  # type: ignore[attr-defined]
+            try:
+                shards += view.shards(self.run.subject(subject), self.run.subjects, protocol)
+            except KeyError as error:
+                if error.args[0] in protocol or error.args[0] not in view.protocol_keys:
+                    raise
+                raise ResolventError(
+                    f"prereg/{name}.yaml: protocol: missing key '{error.args[0]}', which {view.__name__} needs"
+                ) from None
+        return shards
 
 
 def is_claim_item(item: pytest.Item) -> bool:
