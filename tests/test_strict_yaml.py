@@ -21,6 +21,25 @@ def test_a_number_that_yaml_reads_as_a_string_is_refused(number: str) -> None:
         parse_yaml(f"threshold: {number}\n", source="claim.yaml")
 
 
+@pytest.mark.parametrize("number", ["010", "-017", "1:30", "1:30:00", "1:30.5"])
+def test_a_number_that_is_another_one_to_yaml_is_refused(number: str) -> None:
+    """YAML 1.1 reads octal and sexagesimal numbers."""
+    with pytest.raises(YamlError, match=f"mine.yaml: line 1: '{number}' is .* to YAML"):
+        parse_yaml(f"texts: {number}", source="mine.yaml")
+
+
+def test_a_date_that_is_none_is_refused() -> None:
+    with pytest.raises(YamlError, match="not valid YAML: month"):
+        parse_yaml("registered: 2026-13-01", source="mine.yaml")
+
+
+@pytest.mark.parametrize(
+    ("text", "value"), [("0", 0), ("0.5", 0.5), ("-0.25", -0.25), ("00.5", 0.5), ("1_000", 1000), ("0x10", 16)]
+)
+def test_plain_numbers_keep_their_meaning(text: str, value: object) -> None:
+    assert parse_yaml(text, source="x") == value
+
+
 @pytest.mark.parametrize(("text", "value"), [("1.0e-3", 1e-3), ("1.0e+4", 1e4), ("'1e-3'", "1e-3"), ("e5", "e5")])
 def test_proper_numbers_and_quoted_strings_pass(text: str, value: object) -> None:
     """What is unambiguous stays as it is."""

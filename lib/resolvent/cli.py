@@ -158,6 +158,8 @@ def subjects(arguments: argparse.Namespace) -> int:
         size = subject.weights_on_disk(study)
         print(f"    from {subject.origin()}" + (f", {size / 2**20:,.1f} MiB of weights" if size else ""))
         print(f"    {'available' if reason is None else reason}")
+    for name, reason in found.broken.items():
+        print(f"{name}  [local]\n    {reason}")
     return 0
 
 

@@ -1,4 +1,5 @@
-"""YAML without the silent traps: duplicate keys, and numbers that YAML 1.1 reads as strings, are errors."""
+"""YAML without the silent traps: duplicate keys, numbers that YAML 1.1 reads as strings, and words and times that it
+reads as numbers, are errors."""
 
 from __future__ import annotations
 
@@ -11,6 +12,9 @@ import yaml
 from resolvent.errors import ResolventError
 
 _LOOKS_LIKE_A_NUMBER = re.compile(r"[-+]?(\d[\d_]*\.?\d*|\.\d+)[eE][-+]?\d+$")
+
+# 010 is 8 and 1:30 is 90 to YAML 1.1.
+_OCTAL_OR_CLOCK = re.compile(r"[-+]?(0[\d_]+|\d[\d_]*(:[0-5]?\d)+(\.[\d_]*)?)$")
 
 _Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
@@ -50,6 +54,21 @@ def _string(loader: Any, node: yaml.ScalarNode) -> str:
     return str(node.value)
 
 
+def _number(construct: Any) -> Any:
+    def constructor(loader: Any, node: yaml.ScalarNode) -> Any:
+        number = construct(loader, node)
+        if _OCTAL_OR_CLOCK.match(node.value):
+            raise YamlError(
+                f"line {node.start_mark.line + 1}: '{node.value}' is {number} to YAML; "
+                "write the number plainly, or quote it"
+            )
+        return number
+
+    return constructor
+
+
+_StrictLoader.add_constructor("tag:yaml.org,2002:int", _number(_Loader.construct_yaml_int))
+_StrictLoader.add_constructor("tag:yaml.org,2002:float", _number(_Loader.construct_yaml_float))
 _StrictLoader.add_constructor("tag:yaml.org,2002:map", _mapping)
 _StrictLoader.add_constructor("tag:yaml.org,2002:str", _string)
 
@@ -57,13 +76,14 @@ _StrictLoader.add_constructor("tag:yaml.org,2002:str", _string)
 def parse_yaml(text: str, *, source: Path | str) -> Any:
     """The value of a YAML document; `source` is the file named in errors.
 
-    Raises YamlError for a syntax error, a duplicate key, or a number that YAML would read as a string.
+    Raises YamlError for a syntax error, a duplicate key, a number that YAML would read as a string, 010 and 1:30, and a
+    date that is none.
     """
     try:
         return yaml.load(text, Loader=_StrictLoader)
     except YamlError as error:
         raise YamlError(f"{source}: {error}") from None
-    except yaml.YAMLError as error:
+    except (yaml.YAMLError, ValueError) as error:  # a ValueError from dates
         raise YamlError(f"{source}: not valid YAML: {error}") from None
 
 

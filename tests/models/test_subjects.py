@@ -146,17 +146,20 @@ def test_an_entry_of_a_local_model_overrides_and_stands_in_the_local_file(tmp_pa
     ("local", "says"),
     [
         ({"one": {"local": "mine"}}, r"subjects\.one: the name is taken"),
-        ({"two": {"local": "nowhere"}}, "nowhere: no config.json here"),
+        ({"two": {"local": "nowhere"}}, r"subjects\.local\.yaml: subjects\.two: .*nowhere: no config.json here"),
         ({"two": {"local": "mine", "corpus": "news"}}, r"subjects\.two\.corpus: no corpus 'news'"),
         ({"two": {"local": "mine", "bos": -1}}, r"subjects\.two\.bos"),
         ({"a/b": {"local": "mine"}}, "letters, digits"),
     ],
 )
-def test_mistakes_in_the_local_file_are_named(tmp_path: Path, local: object, says: str):
-    """Its schema is that of the registered subjects."""
+def test_mistakes_in_the_local_file_are_named(tmp_path: Path, local: dict[str, object], says: str):
+    """Its schema is that of the registered subjects; a broken entry stops nobody who asks for another."""
     tiny_models.save(tmp_path / "mine")
+    name = next(iter(local))
     with pytest.raises(ResolventError, match=says):
-        loaded(tmp_path, local=local)
+        loaded(tmp_path, local=local).subject(name)
+    if name != "one":
+        assert loaded(tmp_path, local=local).subject("one").name == "one"
 
 
 def test_a_directory_whose_name_is_taken_is_refused(tmp_path: Path):

@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-from resolvent.operators._kernel_cache import discard_stale
+from resolvent.operators._kernel_cache import discard_stale, is_warm, mark_warm
 
 
 def write(file: Path, time: float) -> Path:
@@ -31,6 +31,31 @@ def test_a_folder_without_sources_is_left_alone(tmp_path: Path) -> None:
     write(tmp_path / "__pycache__" / "kernel-1.nbi", 1)
     assert discard_stale(tmp_path) == 0
     assert discard_stale(tmp_path / "missing") == 0
+
+
+def test_kernels_are_warm_until_any_source_changes(tmp_path: Path) -> None:
+    source = write(tmp_path / "deeper" / "callee.py", 100)
+    assert not is_warm(tmp_path)
+    mark_warm(tmp_path)
+    assert is_warm(tmp_path)
+    source.write_text("changed = True\n")
+    assert not is_warm(tmp_path)
+
+
+def test_one_compiled_kernel_does_not_make_the_rest_warm(tmp_path: Path) -> None:
+    """Whoever computes with kernels that it compiles meanwhile may differ in the last bits from its neighbours."""
+    write(tmp_path / "caller.py", 100)
+    write(tmp_path / "__pycache__" / "caller.kernel-1.nbi", 200)
+    assert not is_warm(tmp_path)
+
+
+def test_a_discarded_kernel_ends_the_warmth(tmp_path: Path) -> None:
+    write(tmp_path / "caller.py", 100)
+    write(tmp_path / "__pycache__" / "caller.kernel-1.nbi", 200)
+    mark_warm(tmp_path)
+    os.utime(tmp_path / "caller.py", (300, 300))  # touched, with the same content
+    assert discard_stale(tmp_path) == 1
+    assert not is_warm(tmp_path)
 
 
 def test_the_package_discards_on_import() -> None:

@@ -77,8 +77,8 @@ def test_each_checkpoint_has_its_own_evidence(study: Path, ran: dict[str, dict[s
     captures = [shard for shard in sidecars(study) if shard["stage"] == "capture"]
     states = {(shard["params"]["checkpoint"], shard["params"]["state"]) for shard in captures}
     assert states == {(str(step), state) for step in STEPS for state in ("corpus", "repeat_probe")}
-    weights = [shard for shard in sidecars(study) if shard["stage"] == "weights"]
-    assert {shard["params"]["checkpoint"] for shard in weights} == {str(step) for step in STEPS}
+    rotations = [shard for shard in sidecars(study) if shard["stage"] == "rotation"]
+    assert {shard["params"]["checkpoint"] for shard in rotations} == {str(step) for step in STEPS}
 
 
 def test_the_checkpoints_are_different_models(study: Path, ran: dict[str, dict[str, Any]]) -> None:

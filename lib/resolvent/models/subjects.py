@@ -267,15 +267,19 @@ class StudySubjects:
     texts     corpora and probes by name
     cohorts   names of subjects by cohort; may name only subjects of prereg/subjects.yaml
     subjects  by name, those of subjects.local.yaml with frozen=False
+    broken    entries of subjects.local.yaml that can't be used as they stand, by name: why; they stop nobody else
     """
 
     seed: int
     texts: Mapping[str, Corpus]
     cohorts: Mapping[str, tuple[str, ...]]
     subjects: Mapping[str, Subject]
+    broken: Mapping[str, str] = field(default_factory=dict)
 
     def subject(self, name: str) -> Subject:
-        """Raises ResolventError that lists the known names."""
+        """Raises ResolventError that says why an entry is broken, or lists the known names."""
+        if name in self.broken:
+            raise ResolventError(self.broken[name])
         if name not in self.subjects:
             raise ResolventError(f"no subject '{name}'; known are {', '.join(self.subjects)}")
         return self.subjects[name]
@@ -331,9 +335,14 @@ def load_subjects(study: Study) -> StudySubjects:
         for name, value in typed(read_yaml(local), _LocalSubjectsFile, source=local, where="").subjects.items():
             if name in everything.subjects:
                 raise EntryError(f"{local}: subjects.{name}: the name is taken in {path}; choose another")
-            everything = everything.with_subject(
-                _subject(name, value, texts=texts, source=local, frozen=False, cache=cache)
-            )
+            try:
+                everything = everything.with_subject(
+                    _subject(name, value, texts=texts, source=local, frozen=False, cache=cache)
+                )
+            except ResolventError as error:
+                reason = str(error)
+                named = reason if reason.startswith(str(local)) else f"{local}: subjects.{name}: {reason}"
+                everything = replace(everything, broken={**everything.broken, name: named})
     return everything
 
 

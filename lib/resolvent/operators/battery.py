@@ -1,6 +1,7 @@
 """Every per-matrix quantity of the study, or a choice of them, over a stack of causal stochastic matrices."""
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
 import numba
 import numpy as np
@@ -8,6 +9,7 @@ from jaxtyping import Float
 from numpy import ndarray
 
 from resolvent.errors import ResolventError
+from resolvent.operators._kernel_cache import mark_warm
 from resolvent.operators._raw_kreiss import raw_kreiss_kernel
 from resolvent.operators._real_axis import EVALUATION_BUDGET, axis_work_space, real_axis_kernel
 from resolvent.operators.causal import check_causal_stochastic
@@ -172,7 +174,8 @@ def battery(
 def warm_up() -> None:
     """Compile every kernel that the stages use, or load it from numba's cache on disk.
 
-    Called once before workers start, so that they do not all compile the same code at the same time.
+    Called once before workers start: they would all compile the same code at the same time, and what a process compiled
+    itself may differ in the last bits from what it loads.
     """
     from resolvent.operators import depth_products, dominant_mode, rollout_products
     from resolvent.operators.transient import deviation_power_norms, survival
@@ -184,3 +187,4 @@ def warm_up() -> None:
     survival(matrix, np.array([1, 2]))
     depth_products(matrix[None])
     rollout_products(matrix[None])
+    mark_warm(Path(__file__).parent)

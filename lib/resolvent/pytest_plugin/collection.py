@@ -92,8 +92,15 @@ class Collection:
 
         name = metafunc.definition.originalname.removeprefix("test_")
         claim = self.run.claim(name)
+        views = list(self._views(metafunc.fixturenames))
+        if claim.protocol and not views:
+            asked = ", ".join(other for other in metafunc.fixturenames if other not in ("claim", "request"))
+            raise ResolventError(
+                f"test_{name}: asks for no view of the evidence (its arguments beside claim: {asked or 'none'}); "
+                f"there are {', '.join(sorted(self.run.views))}"
+            )
         allowed: set[str] = set()
-        for view in self._views(metafunc.fixturenames):
+        for view in views:
             allowed |= view.protocol_keys
         check_protocol(claim, allowed)
         return claim
@@ -104,11 +111,17 @@ class Collection:
     def _needs(self, item: pytest.Item) -> list[Shard]:
         name, subject = claim_and_subject(item)
         protocol = self.run.protocol(self.run.claim(name))
-        return [
-            shard
-            for view in self._views(item.fixturenames)  # type: ignore[attr-defined]
-            for shard in view.shards(self.run.subject(subject), self.run.subjects, protocol)
-        ]
+        shards: list[Shard] = []
+        for view in self._views(item.fixturenames):  # type: ignore[attr-defined]
+            try:
+                shards += view.shards(self.run.subject(subject), self.run.subjects, protocol)
+            except KeyError as error:
+                if error.args[0] in protocol or error.args[0] not in view.protocol_keys:
+                    raise
+                raise ResolventError(
+                    f"prereg/{name}.yaml: protocol: missing key '{error.args[0]}', which {view.__name__} needs"
+                ) from None
+        return shards
 
 
 def is_claim_item(item: pytest.Item) -> bool:

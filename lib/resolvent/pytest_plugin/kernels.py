@@ -1,4 +1,4 @@
-"""numba kernels: compiled once, before workers start that would each compile them."""
+"""numba kernels: compiled once, in a process of their own, before any process of the run computes with them."""
 
 from __future__ import annotations
 
@@ -11,18 +11,22 @@ from pathlib import Path
 import pytest
 
 import resolvent
+from resolvent.operators._kernel_cache import discard_stale, is_warm
 from resolvent.pytest_plugin.progress import terminal_writer
 
 _SIGNATURE = re.compile(r"^def test_\w+\s*\(([^)]*)\)", re.MULTILINE)
 
 
 def compile_kernels(config: pytest.Config, claims: Path) -> None:
-    """Fills numba's disk cache, in a process of its own, where it looks empty or older than the kernels' source.
+    """Fills numba's disk cache, in a process of its own, unless all kernels of the present source are in it.
 
     claims  the study's folder; without a test there that asks for one of the library's views nothing is compiled.
     A failure is left to the shard that meets it again, with its own traceback.
     """
-    if config.option.collectonly or not _cold(Path(resolvent.__file__).parent / "operators") or not _uses_views(claims):
+    operators = Path(resolvent.__file__).parent / "operators"
+    if config.option.collectonly or os.environ.get("NUMBA_DISABLE_JIT") == "1" or not _uses_views(claims):
+        return
+    if discard_stale(operators) == 0 and is_warm(operators):
         return
     terminal_writer(config)("compiling numerical kernels, once")
     command = [sys.executable, "-c", "from resolvent.operators.battery import warm_up; warm_up()"]
@@ -34,11 +38,3 @@ def _uses_views(claims: Path) -> bool:
 
     signatures = [s for file in claims.rglob("test_*.py") for s in _SIGNATURE.findall(file.read_text(encoding="utf-8"))]
     return any(name.strip() in VIEWS for signature in signatures for name in signature.split(","))
-
-
-def _cold(folder: Path) -> bool:
-    if "NUMBA_CACHE_DIR" in os.environ or os.environ.get("NUMBA_DISABLE_JIT") == "1":
-        return False
-    indices = [file.stat().st_mtime for file in folder.rglob("__pycache__/*.nbi")]
-    sources = [file.stat().st_mtime for file in folder.rglob("*.py")]
-    return bool(sources) and (not indices or max(indices) < max(sources))

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 DEFAULT_COHORT = "embedded"
+MOST_TEXTS = 1024
 
 
 @dataclass(frozen=True)
@@ -63,10 +64,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def run_options(config: pytest.Config) -> RunOptions:
-    """The options as given. Raises pytest.UsageError for a number of texts below 1."""
+    """The options as given. Raises pytest.UsageError for a number of texts outside 1 to MOST_TEXTS."""
     option = config.option
-    if option.texts is not None and option.texts < 1:
-        raise pytest.UsageError(f"--texts={option.texts}: at least 1 text is needed")
+    if option.texts is not None and not 1 <= option.texts <= MOST_TEXTS:
+        raise pytest.UsageError(f"--texts={option.texts}; allowed: 1 to {MOST_TEXTS}")
     return RunOptions(
         subjects=_split(option.subject),
         cohort=option.cohort,

@@ -214,8 +214,8 @@ def _choose(study: Study, options: RunOptions) -> tuple[StudySubjects, tuple[str
     cohort = tuple(subject.name for subject in subjects.cohort(options.cohort))
     chosen = []
     for given in options.subjects:
-        if given in subjects.subjects:
-            chosen.append(given)
+        if given in subjects.subjects or given in subjects.broken:
+            chosen.append(subjects.subject(given).name)
         elif Path(given).is_dir():
             subject = local_subject(Path(given), cache=study.fetched / "local_models.json")
             subjects = subjects.with_subject(subject)

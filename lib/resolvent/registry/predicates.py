@@ -25,6 +25,13 @@ ATTRIBUTES: Mapping[str, type] = {
 }
 
 
+WORDS: Mapping[str, tuple[str, ...]] = {
+    "norm": ("layernorm", "rmsnorm"),
+    "positions": ("learned", "rope", "rope_partial"),
+}
+"""What an attribute that is a word may be."""
+
+
 class PredicateError(ResolventError):
     """A predicate that cannot be taken as it stands, or an attribute that a subject lacks."""
 
@@ -211,6 +218,8 @@ class Condition(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
         if not isinstance(self.equals, kind):
             wanted = "true or false" if kind is bool else "a word"
             return f"equals: found {self.equals!r}; '{attribute}' is {wanted}"
+        if kind is str and self.equals not in WORDS[attribute]:
+            return f"equals: found {self.equals!r}; allowed: {', '.join(WORDS[attribute])}"
         return None
 
     def holds(self, attribute: str, found: object) -> bool:

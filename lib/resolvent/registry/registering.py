@@ -65,7 +65,12 @@ def register(
     wanted = {what: hashes[what] for what in ["seed", *(what for what in hashes if what.startswith("text:"))]}
     wanted |= {f"subject:{name}": hashes[f"subject:{name}"] for name in chosen}
     for claim in claims:
-        load_claim(claim_file(study, claim))
+        for name in load_claim(claim_file(study, claim)).seen:
+            if name not in known:
+                raise LedgerError(
+                    f"{claim_file(study, claim)}: seen: no subject '{name}' in {study.subjects_file.name}; "
+                    f"allowed: {', '.join(known)}"
+                )
         wanted[f"claim:{claim}"] = claim_hash(claim_file(study, claim))
     with locked(study):
         ledger = sound_ledger(study)

@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 
 from resolvent.registry.predicates import Condition, Predicate, all_hold, can_both_hold
+from resolvent.registry.protocol import protocol_problems
 from resolvent.registry.typed import SchemaError, typed
 from resolvent.strict_yaml import read_yaml
 from resolvent.study import Study
@@ -209,6 +210,7 @@ def _problems(claim: Claim, path: Path) -> list[tuple[str, str]]:
             found.append((where, f"support '{criterion.support}' and refute '{criterion.refute}' can hold at once"))
     for index, requirement in enumerate(claim.requires):
         found.append((f"requires[{index}]", requirement.predicate.check()))
+    found += protocol_problems(claim.protocol)
     return [(where, problem) for where, problem in found if problem]
 
 

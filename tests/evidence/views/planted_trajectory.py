@@ -39,9 +39,9 @@ def loader(columns: Mapping[str, Column], *, texts: int = 16) -> Callable[[Shard
             "nulls": ("kreiss", "kreiss_upper"),
             "behaviour": ("induction_score",),
             "concentration": ("top_column_share",),
-            "weights": ("d_head",),
+            "rotation": ("d_head",),
         }[shard.stage.name]
-        if shard.stage.name == "weights":
+        if shard.stage.name == "rotation":
             head = np.random.default_rng(1).permutation(COUNT)
             table = {"layer": head // HEADS, "head": head % HEADS}
             return Result({**table, **{name: values(name, shard, head) for name in names}})

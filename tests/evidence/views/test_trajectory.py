@@ -59,7 +59,7 @@ def test_scores_need_no_battery():
 def test_weights_need_no_text():
     """One shard a checkpoint, without inputs."""
     found = shards(WeightTrajectory)
-    assert [shard.id for shard in found[:2]] == ["weights[planted/heads/step0]", "weights[planted/heads/step16]"]
+    assert [shard.id for shard in found[:2]] == ["rotation[planted/heads/step0]", "rotation[planted/heads/step16]"]
     assert not any(shard.inputs for shard in found)
 
 

@@ -1,4 +1,4 @@
-"""How far the weights of a head turn, against random turns of the same singular values: no text, no attention."""
+"""The rotation in the scoring operator of every head, from its query and key weights: no text, no attention."""
 
 from __future__ import annotations
 
