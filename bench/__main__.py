@@ -1,5 +1,6 @@
-"""`python -m bench`: the battery against its baselines."""
+"""`python -m bench`: the battery against its baselines, then capture and ablation against plain passes."""
 
-from bench.bench_battery import main
+from bench import bench_battery, bench_interventions
 
-main()
+bench_battery.main()
+bench_interventions.main()
