@@ -14,7 +14,7 @@ test: setup
 	$(BIN)/pytest tests -n $(WORKERS)
 
 bench: setup
-	$(BIN)/python -m bench
+	$(BIN)/python -m bench $(BENCH)
 
 lint: setup
 	$(BIN)/ruff check .

@@ -1,8 +1,10 @@
 """The command line: thin over its floors, mistakes shown as one message."""
 
 import json
+import os
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -189,6 +191,59 @@ def test_battery_prints_without_an_output(tmp_path, capsys):
     assert captured.out.split()[: len(COLUMNS)] == COLUMNS
     assert "heads[1]" in captured.out
     assert captured.err == ""
+
+
+def test_battery_folds_its_table_to_the_terminal(tmp_path, capsys, monkeypatch):
+    """Blocks of columns, each with the names again: no line is wider than the terminal, no column is lost."""
+    np.save(tmp_path / "heads.npy", causal(3, 4, 4))
+    monkeypatch.setenv("COLUMNS", "70")
+    assert main(["battery", str(tmp_path / "heads.npy")]) == 0
+    blocks = [block.splitlines() for block in capsys.readouterr().out.strip("\n").split("\n\n")]
+    assert len(blocks) > 1
+    assert all(len(line) <= 70 for block in blocks for line in block)
+    assert all([line.split()[0] for line in block] == ["name", "heads[0]", "heads[1]", "heads[2]"] for block in blocks)
+    assert ["name", *(column for block in blocks for column in block[0].split()[1:])] == COLUMNS
+
+
+def test_battery_takes_the_arrays_that_are_asked_for(tmp_path, capsys):
+    np.savez(tmp_path / "mixed.npz", attention=causal(2, 4, 4), more=causal(3, 3), ids=np.arange(4))
+    output = tmp_path / "table.json"
+    assert main(["battery", str(tmp_path / "mixed.npz")]) == 2
+    assert "--array" in capsys.readouterr().err
+    assert main(["battery", str(tmp_path / "mixed.npz"), "--array", "attention", "-o", str(output)]) == 0
+    assert [record["name"] for record in json.loads(output.read_text())] == ["attention[0]", "attention[1]"]
+    assert main(["battery", str(tmp_path / "mixed.npz"), "--array", "nothing"]) == 2
+    assert "no array 'nothing'; it holds attention, more, ids" in capsys.readouterr().err
+
+
+def test_battery_reads_what_a_file_is_not_what_it_is_called(tmp_path, capsys):
+    np.savez(tmp_path / "archive.npz", heads=causal(4, 4))
+    (tmp_path / "archive.npz").rename(tmp_path / "archive.npy")
+    np.save(tmp_path / "single.npy", causal(4, 4))
+    (tmp_path / "single.npy").rename(tmp_path / "single.npz")
+    for name, row in (("archive.npy", "heads"), ("single.npz", "single")):
+        assert main(["battery", str(tmp_path / name)]) == 0
+        assert row in capsys.readouterr().out
+    with zipfile.ZipFile(tmp_path / "foreign.npz", "w") as archive:
+        archive.writestr("readme.txt", "no array")
+    assert main(["battery", str(tmp_path / "foreign.npz")]) == 2
+    assert "'readme.txt' is not an array" in capsys.readouterr().err
+
+
+def test_a_name_that_the_terminal_cannot_show_does_not_end_a_command(tmp_path):
+    np.savez(tmp_path / "names.npz", tête=causal(4, 4))
+    environment = {**os.environ, "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}
+    command = [sys.executable, "-m", "resolvent.cli", "battery", str(tmp_path / "names.npz")]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "t?te" in done.stdout
+
+
+def test_battery_help_says_what_each_column_is(capsys):
+    with pytest.raises(SystemExit):
+        main(["battery", "--help"])
+    shown = capsys.readouterr().out
+    assert all(f"\n  {name} " in shown for name in COLUMNS[2:])
 
 
 def test_infinities_survive_json(tmp_path):

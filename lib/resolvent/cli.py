@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import io
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -29,6 +31,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     if rest and arguments.command is not plan:
         _parser().error(f"unrecognized arguments: {' '.join(rest)}")
     arguments.rest = rest
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a name that the terminal's encoding lacks must not end a command
     try:
         return int(arguments.command(arguments))
     except ResolventError as error:
@@ -122,9 +127,9 @@ def battery(arguments: argparse.Namespace) -> int:
     if arguments.output is not None:
         check_output(arguments.output)
     with _progress_bar("matrices") as progress:
-        columns = matrix_table(arguments.file, progress=progress)
+        columns = matrix_table(arguments.file, arrays=arguments.array or (), progress=progress)
     if arguments.output is None:
-        print(text_table(columns))
+        print(text_table(columns, width=shutil.get_terminal_size((1000, 24)).columns))
     else:
         write_table(arguments.output, columns)
         print(f"{arguments.output}: {len(columns['name'])} matrices")
@@ -212,6 +217,10 @@ def _parser() -> argparse.ArgumentParser:
     added = command(battery, "measure your own causal attention matrices", of_study=False)
     added.add_argument("file", type=Path, metavar="FILE", help=".npy or .npz; arrays of shape (..., n, n)")
     added.add_argument(
+        "--array", action="append", metavar="NAME", help="only this array of an .npz (repeatable; default: all)"
+    )
+    added.formatter_class = _BatteryHelp
+    added.add_argument(
         "-o", "--output", type=Path, metavar="TABLE", help=".parquet, .csv or .json; default: the terminal"
     )
     added = command(evidence, "list the evidence in the store, with size, age and use")
@@ -220,6 +229,17 @@ def _parser() -> argparse.ArgumentParser:
     added.add_argument("run", type=Path, nargs="?", metavar="RUN", help="its folder (default: runs/latest)")
     added.add_argument("-v", "--verbose", action="store_true", help="a row a criterion")
     return parser
+
+
+class _BatteryHelp(argparse.RawDescriptionHelpFormatter):
+    """Adds what each column is: only where help is asked for, because it loads numba."""
+
+    def format_help(self) -> str:
+        from resolvent.operators import MEANINGS
+
+        width = max(map(len, MEANINGS))
+        columns = "\n".join(f"  {name:{width}}  {meaning}" for name, meaning in MEANINGS.items())
+        return f"{super().format_help()}\ncolumns:\n{columns}\n"
 
 
 def _study(arguments: argparse.Namespace) -> Study:

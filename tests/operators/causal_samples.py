@@ -62,6 +62,32 @@ def resolvent_norm(A, r):
     return 1.0 / np.linalg.svd(r * np.eye(len(A)) - deflated, compute_uv=False)[-1]
 
 
+def resolvent_norm_from_leaks(A, x):
+    """‖((1 + x)I − A_dev)^{-1}‖₂ from an explicit inverse without cancellation: r − a_ii is x + Σ_{j<i} a_ij."""
+    n = len(A)
+    inverse = np.zeros((n, n))
+    inverse[0, 0] = 1.0 / (1.0 + x)
+    for i in range(1, n):
+        row = np.zeros(n)
+        row[i] = 1.0
+        row[0] = A[i, 1:].sum() / (1.0 + x)  # the killed chain's column 0, and its own (0, 0) entry
+        row += A[i, 1:i] @ inverse[1:i]
+        inverse[i] = row / (x + A[i, :i].sum())
+    return np.linalg.norm(inverse, 2)
+
+
+def with_numerical_abscissa(A, omega):
+    """A mixed with 1e0ᵀ until the killed chain's numerical abscissa is just not above `omega`."""
+    n = len(A)
+    chain = np.zeros((n, n))
+    chain[1:, 1:] = A[1:, 1:]
+    chain[1:, 0] = A[1:, 1:].sum(axis=1)
+    kept = omega / np.linalg.eigvalsh((chain + chain.T) / 2)[-1]  # the chain is linear in A, and 0 at 1e0ᵀ
+    mixed = min(kept, 1.0) * A
+    mixed[:, 0] += 1.0 - min(kept, 1.0)
+    return mixed
+
+
 @st.composite
 def causal_matrices(draw, max_size=9):
     """Small causal stochastic matrices: random, sparse, one-hot, (near-)absorbing rows, repeated diagonals."""

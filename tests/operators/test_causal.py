@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from causal_samples import identity, sink_mixture, softmax_head, uniform_average
 
+from resolvent import operators
 from resolvent.operators import (
     CausalStochasticError,
     absorbing_rows,
@@ -120,3 +121,35 @@ def test_a_leak_below_the_rounding_of_one_survives():
     np.testing.assert_allclose(leaks(A), [1.0, 1e-24, 1e-24], rtol=1e-12)
     assert absorbing_rows(A) == 0
     assert absorbing_rows(np.stack([identity(4), uniform_average(4)])).tolist() == [3, 0]
+
+
+@pytest.mark.parametrize(
+    "measure",
+    [
+        "kreiss_constant",
+        "raw_kreiss_constant",
+        "transient_supremum",
+        "departure",
+        "log10_condition",
+        lambda A: operators.pseudospectral_radius(A, 0.1),
+        lambda A: operators.dominant_mode(A, 1),
+    ],
+)
+def test_functions_of_one_matrix_refuse_a_stack_in_words(measure):
+    function = getattr(operators, measure) if isinstance(measure, str) else measure
+    with pytest.raises(CausalStochasticError, match=r"one matrix of shape \(n, n\), got a stack of shape \(2, 4, 4\)"):
+        function(np.stack([uniform_average(4)] * 2))
+
+
+def test_a_matrix_that_was_deflated_already_is_told_apart():
+    with pytest.raises(CausalStochasticError, match=r"row 0 sums to 0.*give A itself"):
+        check_causal_stochastic(uniform_average(4) - perron_projector(4))
+
+
+def test_an_array_that_numpy_cannot_read_is_refused_in_words():
+    with pytest.raises(CausalStochasticError, match=r"tensor.float\(\).cpu\(\).numpy\(\)"):
+        check_causal_stochastic([[1.0], [0.5, 0.5]])
+
+
+def test_the_face_lists_its_public_names_only():
+    assert dir(operators) == sorted(operators.__all__)

@@ -9,9 +9,11 @@ from causal_samples import (
     permuted_rows,
     previous_token,
     resolvent_norm,
+    resolvent_norm_from_leaks,
     sink_mixture,
     softmax_head,
     uniform_average,
+    with_numerical_abscissa,
 )
 from hypothesis import given, settings
 
@@ -202,3 +204,56 @@ def test_the_undeflated_constant_saturates_without_an_absorbing_row():
         assert raw_kreiss_constant(A) == pytest.approx(np.sqrt(len(A)), rel=1e-9)
     for A in (identity(16), all_on_token_one(16)):
         assert raw_kreiss_constant(A) < np.sqrt(16) * 0.999
+
+
+@pytest.mark.parametrize("spread", [8, 16, 30, 60])
+@pytest.mark.parametrize("n", [8, 16, 64])
+def test_sharp_softmax_rows_and_their_nulls_are_certified(n, spread):
+    """Leaks lie decades apart, so the maximum may lie decades away from every hill that a climb would find."""
+    for seed in range(12):
+        head = softmax_head(n, spread, 0.0, seed)
+        for A in (head, permuted_rows(head, seed)):
+            K = kreiss_constant(A)
+            assert_certified(K)
+            for x in np.geomspace(1e-60, 1e3, 120):
+                assert x * resolvent_norm_from_leaks(A, x) <= K.upper * (1 + 1e-12)
+
+
+@pytest.mark.parametrize("above", [1e-2, 1e-3, 1e-4, 1e-6, 1e-9])
+@pytest.mark.parametrize("n", [3, 8, 40])
+def test_just_above_the_floor(n, above):
+    """ω = 1 + above: the resolvent is nearly a multiple of the identity wherever the product is near its maximum."""
+    for seed in range(4):
+        head = 0.9 * all_on_token_one(n) + 0.1 * softmax_head(n, 2.0, 0.0, seed)
+        K = kreiss_constant(with_numerical_abscissa(head, 1.0 + above))
+        assert_certified(K)
+        assert K.lower <= 1.0 + above
+        if above >= 1e-3:
+            assert K.lower > 1.0
+
+
+@pytest.mark.parametrize("leak", [5e-324, 1e-320, 1e-310, 1e-300, 1e-280])
+def test_a_leak_that_a_reciprocal_cannot_hold_counts_as_none(leak):
+    A = identity(6)
+    A[3, :2] = leak
+    A[5, 4], A[5, 5] = 0.25, 0.75
+    absorbing = A.copy()
+    absorbing[3, :2] = 0.0
+    K = kreiss_constant(A)
+    assert_certified(K)
+    assert K.lower == pytest.approx(kreiss_constant(absorbing).lower, rel=1e-6)
+
+
+def test_the_upper_bound_is_never_above_the_ceiling_however_small_the_budget():
+    A = permuted_rows(softmax_head(32, 30.0, 0.0, 5), 5)
+    for budget in (1, 3, 10):
+        K = kreiss_constant(A, budget=budget)
+        assert K.lower <= K.upper <= np.sqrt(2 * 31) * (1 + 1e-15)
+
+
+def test_a_budget_above_the_default_has_room_for_its_points():
+    """The number of points a search may keep follows its budget."""
+    from resolvent.operators._real_axis import axis_work_space
+
+    assert axis_work_space(4, 5000)[2].shape[0] > 5000
+    assert_certified(kreiss_constant(permuted_rows(softmax_head(32, 30.0, 0.0, 5), 5), budget=5000))

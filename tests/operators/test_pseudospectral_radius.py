@@ -9,6 +9,8 @@ from causal_samples import (
     permuted_rows,
     previous_token,
     resolvent_norm,
+    resolvent_norm_from_leaks,
+    sink_mixture,
     softmax_head,
     uniform_average,
 )
@@ -52,6 +54,22 @@ def test_a_nilpotent_chain_of_a_thousand():
 def test_one_position(eps):
     """A_dev = [0]."""
     assert pseudospectral_radius(identity(1), eps) == pytest.approx(eps)
+
+
+@pytest.mark.parametrize("eps", [1e-1, 1e-2, 1e-3])
+@pytest.mark.parametrize("off_bos", [1e-1, 1e-3, 1e-4, 1e-6, 1e-9, 1e-12])
+@pytest.mark.parametrize("n", [2, 3, 8, 32])
+def test_right_where_next_to_nothing_is_off_bos(n, off_bos, eps):
+    """rI − N is nearly a multiple of the identity: its singular values agree to many digits."""
+    for seed in range(4):
+        head = softmax_head(n, 3.0, 0.0, seed)
+        A = off_bos * head + (1.0 - off_bos) * sink_mixture(0.0, n)
+        for matrix in (A, permuted_rows(A, seed)):
+            radius = pseudospectral_radius(matrix, eps)
+            least = min(matrix[i, :i].sum() for i in range(1, n))
+            for side in (-1.0, 1.0):  # of 1/ε
+                r_minus_rho = (radius - (1.0 - least)) * (1.0 + side * 1e-7)
+                assert side * eps * resolvent_norm_from_leaks(matrix, r_minus_rho - least) < side
 
 
 @settings(max_examples=120, deadline=None)

@@ -315,3 +315,24 @@ def test_powers_are_whole_and_positive(powers: object) -> None:
     """A_dev^0 is not a deviation."""
     with pytest.raises(PowerError):
         deviation_power_norms(np.eye(2), powers)
+
+
+@pytest.mark.parametrize("leak", [1e-9, 1e-18, 1e-24, 1e-40, 1e-100])
+def test_rates_decades_apart_are_settled(leak: float) -> None:
+    """Slow rows between fast ones: second differences there are lost in rounding, entry by entry they are not.
+
+    Open only where the supremum itself stands where two slow rates balance, beyond 1e16 powers.
+    """
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        A = attention(24, rng, bos=0.2)
+        for i in np.flatnonzero(rng.random(24) < 0.3):
+            if i > 0:
+                A[i, :i] *= leak * rng.uniform(0.1, 10.0) / A[i, :i].sum()
+                A[i, i] = 1.0 - A[i, :i].sum()
+        found = transient_supremum(A)
+        assert found.lower <= found.upper
+        if not 1e16 < found.k_sup < np.inf:
+            assert found.upper <= found.lower * (1.0 + 1e-9)
+        power = np.linalg.matrix_power(deflate(A), 2**10)
+        assert np.linalg.norm(power, 2) <= found.upper * (1.0 + 1e-9)

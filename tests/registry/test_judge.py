@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -115,6 +116,14 @@ def test_bound_decides(low: float, value: float, high: float, expected: str, mar
     assert judgement.verdict == expected
     assert judgement.criteria[0].margin == pytest.approx(margin)
     assert judgement.metrics == {"size": value, "size.low": low, "size.high": high}
+
+
+def test_resamples_left_out_are_counted_beside_the_metric() -> None:
+    whole = SimpleNamespace(value=0.6, low=0.3, high=0.9, undefined=0)
+    holed = SimpleNamespace(value=0.6, low=0.3, high=0.9, undefined=7)
+    judged = [judge(claim(WITH_INTERVAL), SUBJECT, ATTRIBUTES, {"size": size}).metrics for size in (whole, holed)]
+    assert judged[0] == {"size": 0.6, "size.low": 0.3, "size.high": 0.9}
+    assert judged[1] == {**judged[0], "size.undefined": 7.0}
 
 
 def test_criterion_without_interval_takes_the_value_of_one() -> None:

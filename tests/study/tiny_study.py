@@ -49,9 +49,9 @@ subjects:
 """
 
 
-def make_study(root: Path, *, speeches: int = 48) -> Path:
-    """A study folder with every registered claim of this repository, registered anew on the tiny model."""
-    from resolvent.registry.ledger import Ledger, register
+def make_study(root: Path, *, speeches: int = 48, layers: int = LAYERS, heads: int = HEADS) -> Path:
+    """A study folder with every claim of this repository that has a test, registered anew on the tiny model."""
+    from resolvent.registry.ledger import register
     from resolvent.study import open_study
 
     for name in ("claims", "prereg"):
@@ -59,18 +59,19 @@ def make_study(root: Path, *, speeches: int = 48) -> Path:
     shutil.rmtree(root / "prereg" / "outcomes", ignore_errors=True)
     for name in ("conftest.py", "pyproject.toml"):
         shutil.copy(REPOSITORY / name, root / name)
-    registered = Ledger.load(open_study(REPOSITORY)).registered_claims()
+    tests = "".join(path.read_text(encoding="utf-8") for path in (root / "claims").glob("test_*.py"))
+    tested = [path.stem for path in (root / "prereg").glob("*.yaml") if f"def test_{path.stem}(" in tests]
     (root / "prereg" / "LEDGER").unlink()
     archive = _speeches(speeches)
     (root / "prereg" / "subjects.yaml").write_text(
-        _SUBJECTS.format(sha256=hashlib.sha256(archive).hexdigest(), revision="f" * 40, layers=LAYERS, heads=HEADS)
+        _SUBJECTS.format(sha256=hashlib.sha256(archive).hexdigest(), revision="f" * 40, layers=layers, heads=heads)
     )
     study = open_study(root, evidence=root / ".evidence")
     folder = study.root / ".fetched" / "texts" / "speeches"
     folder.mkdir(parents=True)
     (folder / "speeches.zip").write_bytes(archive)
-    _model(study.root / ".fetched" / "models" / "tiny", study)
-    register(study, sorted(registered))
+    _model(study.root / ".fetched" / "models" / "tiny", study, layers, heads)
+    register(study, sorted(tested))
     return root
 
 
@@ -120,7 +121,7 @@ def _speeches(count: int) -> bytes:
     return archive.getvalue()
 
 
-def _model(folder: Path, study: Any) -> None:
+def _model(folder: Path, study: Any, layers: int, heads: int) -> None:
     import torch
     from tokenizers import Tokenizer, models, pre_tokenizers
     from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
@@ -136,9 +137,9 @@ def _model(folder: Path, study: Any) -> None:
         vocab_size=len(words),
         hidden_size=32,
         intermediate_size=48,
-        num_hidden_layers=LAYERS,
-        num_attention_heads=HEADS,
-        num_key_value_heads=HEADS // 2,
+        num_hidden_layers=layers,
+        num_attention_heads=heads,
+        num_key_value_heads=heads // 2,
         bos_token_id=0,
         eos_token_id=0,
         initializer_range=0.6,  # sharp rows, as trained heads have

@@ -11,11 +11,14 @@ Everything here is loaded on first use, so importing this package costs nothing.
 
 import sys
 from importlib import import_module
+from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
+from resolvent.operators._kernel_cache import discard_stale
+
 if TYPE_CHECKING:
-    from resolvent.operators.battery import QUANTITIES, battery, warm_up
+    from resolvent.operators.battery import MEANINGS, ON_REQUEST, QUANTITIES, battery, warm_up
     from resolvent.operators.bos_mass_law import kreiss_from_bos_mass
     from resolvent.operators.causal import (
         CausalStochasticError,
@@ -55,6 +58,8 @@ if TYPE_CHECKING:
     )
 
 __all__ = [
+    "MEANINGS",
+    "ON_REQUEST",
     "QUANTITIES",
     "CausalStochasticError",
     "DepthProducts",
@@ -96,6 +101,8 @@ __all__ = [
 ]
 
 _MODULE_OF = {
+    "MEANINGS": "battery",
+    "ON_REQUEST": "battery",
     "QUANTITIES": "battery",
     "battery": "battery",
     "warm_up": "battery",
@@ -148,6 +155,9 @@ class _Face(ModuleType):
         super().__setattr__(name, value)
         return value
 
+    def __dir__(self) -> list[str]:
+        return sorted(__all__)
+
     def __setattr__(self, name: str, value: Any) -> None:
         if isinstance(value, ModuleType) and _MODULE_OF.get(name) == name:
             value = getattr(value, name)
@@ -155,3 +165,4 @@ class _Face(ModuleType):
 
 
 sys.modules[__name__].__class__ = _Face
+discard_stale(Path(__file__).parent)

@@ -23,18 +23,20 @@ from resolvent.operators._resolvent_norm import (
 )
 from resolvent.operators._triangular import killed_chain
 
-CAPACITY = 512  # points of one search
 EVALUATION_BUDGET = 500
 GAP = 8e-7  # of log K between the two bounds; leaves room below the 1e-6 promised
 POINT_GAP = 1e-7  # of log F at the points that carry the maximum
 POINT_LOOSE = 2.5e-7  # the same at the other points, unless they are well below
 CLIMBING_GAP = 1e-4  # on the way to the maximum, where only a slope is needed
 FIRST_GAP = 1e-3
+CLIMBED = 0.5  # a point is on a slope while its parabola promises half of this times GAP more
 MOST_CLIMBING_STEPS = 24
-SMALLEST_X = 1e-250  # stands for x → 0+
+SMALLEST_X = 1e-295  # stands for x → 0+
+ABSORBING_BELOW = 1e-285  # a smaller leak counts as none: the reciprocals of x + leak must stay finite
 FIRST_NEWTON_GAP = 1e-2  # a first guess needs no more
 NEWTON_GAP = 2e-7  # of log g at the root; the Rayleigh quotient itself is far closer
-LAST_NEWTON_STEP = 2e-5  # convergence is quadratic: even for ‖·‖ ~ r^-128 the next step would be below 1e-8
+LAST_NEWTON_STEP = 2e-5  # the next one is far smaller, if convergence is quadratic by now:
+NEXT_NEWTON_STEP = 1e-10  # what moved³ / before² has to fall below
 MOST_NEWTON_STEPS = 80
 
 
@@ -293,6 +295,11 @@ def _cut(
     row = int(points[best_k, 5])
     fast = max(_fast_share(chain, leak, x, x, vectors[row]), 1e-12)
     if k == best_k or k + 1 == best_k:
+        rise = _rise(points, best_k)
+        inwards = (rise > 0.0) == (k == best_k)
+        if inwards and rise * rise > CLIMBED * GAP * fall:  # a slope, not the peak: go up, far if it is straight
+            step = min(max(abs(rise) / fall, 0.02 * width), 0.5 * width)
+            return x1 * math.exp(step) if k == best_k else x2 * math.exp(-step)
         step = max(min(math.sqrt(5.6 * GAP / min(bend, fast)), 0.5 * width), 1e-4 * width)
         return x1 * math.exp(step) if k == best_k else x2 * math.exp(-step)
     rho = fall / bend
@@ -317,6 +324,10 @@ def kreiss_search(
     count = _climb(chain, leak, points, vectors, work)
     evaluations = count
     least = leak.min()
+    slowest = np.inf  # the smallest leak above 0; nothing changes far below it
+    for i in range(n):
+        if leak[i] > 0.0:
+            slowest = min(slowest, leak[i])
     limit = -np.inf  # log F as x → 0+
     if least == 0.0:
         row = int(points[0, 5])
@@ -362,8 +373,9 @@ def kreiss_search(
             tail = max(math.log(last / (1.0 + last - omega)), 0.0)
         if tail > worst_bound:
             worst, worst_bound = count - 1, tail
-        if worst_bound <= enough or evaluations >= budget or count >= CAPACITY - 1:
-            return best, max(worst_bound, best), at, evaluations, count
+        if worst_bound <= enough or evaluations >= budget:
+            ceiling = 0.5 * math.log(2.0 * (n - 1.0))
+            return best, max(min(worst_bound, ceiling), best), at, evaluations, count
 
         if worst == -1:
             first = points[0, 0]
@@ -379,10 +391,10 @@ def kreiss_search(
             left_tries += 1
             if left_end == np.inf:
                 x = 0.06 * first
+            elif left_tries == 4 and slowest < first:
+                x = 0.1 * slowest
             elif least == 0.0:
                 x = first * max(0.7 * (enough - limit) / (left_end - limit), 1e-8)
-            elif left_tries == 4 and 0.1 * least < 0.1 * first:
-                x = 0.1 * least
             else:
                 x = first * math.exp(-max(1.5, min(1.3 * excess, 8.0)))
             _evaluate(chain, leak, points, vectors, count, x, POINT_LOOSE, best, work)
@@ -478,6 +490,7 @@ def pseudospectral_radius_search(
     y = min(max(y, left), right)
     gap = FIRST_NEWTON_GAP
     fall = 1.0
+    moved = 1.0
     evaluations = 0
     while evaluations < MOST_NEWTON_STEPS:
         evaluations += 1
@@ -497,9 +510,10 @@ def pseudospectral_radius_search(
         target = y + step
         if not left <= target <= right:
             target = min(max(target, left), right) if right - left < 1e-6 else 0.5 * (left + right)
-        moved = abs(target - y)
+        before, moved = moved, abs(target - y)
         y = target
-        if gap == NEWTON_GAP and (moved <= LAST_NEWTON_STEP or right - left <= 1e-12):
+        quadratic = moved <= LAST_NEWTON_STEP and moved**3 <= NEXT_NEWTON_STEP * before**2
+        if gap == NEWTON_GAP and (quadratic or moved <= NEXT_NEWTON_STEP or right - left <= 1e-12):
             break
         gap = NEWTON_GAP
     return y, fall, evaluations
@@ -544,8 +558,7 @@ def real_axis_kernel(
 ) -> tuple[float, float, float, int]:
     """K and every ρ_ε of one matrix: (lower, upper, r at the maximum, evaluations of K); ρ_ε go to `radii`.
 
-    `epsilons` fall from the largest. Work space: chain n × n, leak n, points CAPACITY × 6, vectors CAPACITY × n,
-    work 6 × n.
+    `epsilons` fall from the largest. Work space as `axis_work_space` makes it for the same budget.
     """
     n = A.shape[0]
     if n == 1:
@@ -553,6 +566,10 @@ def real_axis_kernel(
             radii[e] = epsilons[e]
         return 1.0, 1.0, np.inf, 0
     killed_chain(A, chain, leak)
+    for i in range(n):
+        if leak[i] < ABSORBING_BELOW:
+            leak[i] = 0.0
+            chain[i, 1:i] = 0.0
     _, omega = numerical_abscissa(chain, 1.0, work[0], work[1])
     low = 0.0
     high = 0.0
@@ -586,11 +603,16 @@ def evaluate_axis(
     n = A.shape[0]
     radii = np.empty(len(epsilons))
     lower, upper, at, evaluations = real_axis_kernel(
-        A, kreiss_wanted, np.array(epsilons, dtype=np.float64), budget, *axis_work_space(n), radii
+        A, kreiss_wanted, np.array(epsilons, dtype=np.float64), budget, *axis_work_space(n, budget), radii
     )
     return lower, upper, at, evaluations, radii
 
 
-def axis_work_space(n: int) -> tuple[ndarray, ndarray, ndarray, ndarray, ndarray]:
-    """(chain, leak, points, vectors, work) for matrices of size n; pages that no search touches cost nothing."""
-    return np.empty((n, n)), np.empty(n), np.empty((CAPACITY, 6)), np.empty((CAPACITY, n)), np.empty((6, n))
+def axis_work_space(n: int, budget: int) -> tuple[ndarray, ndarray, ndarray, ndarray, ndarray]:
+    """(chain, leak, points, vectors, work) for matrices of size n; pages that no search touches cost nothing.
+
+    n × n, n, capacity × 6, capacity × n, 6 × n: every evaluation adds at most one point, and a search climbs before it
+    counts.
+    """
+    capacity = max(budget, 0) + MOST_CLIMBING_STEPS + 2
+    return np.empty((n, n)), np.empty(n), np.empty((capacity, 6)), np.empty((capacity, n)), np.empty((6, n))

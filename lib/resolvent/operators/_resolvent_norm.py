@@ -36,10 +36,35 @@ def _largest_quotient(z: ndarray, v: ndarray) -> float:
 
 
 @numba.njit(cache=True, nogil=True)
-def _take(z: ndarray, norm: float, v: ndarray) -> None:
-    """v = z / norm, entries kept positive."""
+def _step(z: ndarray, largest: float, diagonal: float, v: ndarray) -> None:
+    """v ← (SᵀS − shift) v of unit length, entries kept positive, from z = SᵀS v.
+
+    Where r is large or next to nothing leaves BOS, S is nearly a multiple of I, and only what is left after a shift
+    tells vectors apart. `largest` is about λ_max(SᵀS), `diagonal` at most its smallest diagonal entry. The shift is at
+    most `diagonal`, so what is iterated stays non-negative; and since λ_min ≥ max(0, 2·diagonal − λ_max), small enough
+    that no eigenvalue left below 0 has more than a third of the size of the largest.
+    """
+    shift = min(diagonal, 0.25 * largest + 0.75 * max(2.0 * diagonal - largest, 0.0))
+    square = 0.0
     for i in range(z.size):
-        v[i] = max(z[i] / norm, SMALLEST_ENTRY)
+        left = max(z[i] - shift * v[i], 0.0)
+        v[i] = left
+        square += left * left
+    if square > 0.0:
+        size = 1.0 / math.sqrt(square)
+        for i in range(z.size):
+            v[i] = max(v[i] * size, SMALLEST_ENTRY)
+        return
+    for i in range(z.size):  # S is a multiple of I, to rounding: any vector will do
+        v[i] = 1.0 / math.sqrt(z.size)
+
+
+@numba.njit(cache=True, nogil=True)
+def _smallest(a: ndarray) -> float:
+    least = np.inf
+    for i in range(a.size):
+        least = min(least, a[i])
+    return least
 
 
 @numba.njit(cache=True, nogil=True)
@@ -63,6 +88,7 @@ def scaled_resolvent_norm(
     """
     n = leak.size
     shifted_diagonal(leak, x, inverse)
+    diagonal = (scale * _smallest(inverse)) ** 2
     lower = -np.inf
     upper = np.inf
     alignment = 0.0
@@ -84,7 +110,7 @@ def scaled_resolvent_norm(
         alignment = _dot(u, v) / length
         lower = math.log(norm / length)
         upper = min(upper, 0.5 * math.log(_largest_quotient(z, v)))
-        _take(z, norm, v)
+        _step(z, (norm / length) ** 2, diagonal, v)
         difference = upper - lower
         if difference <= gap or upper + 10.0 * difference <= low_enough:
             break
@@ -126,6 +152,7 @@ def interval_bound(
         weight[i] = x2 / (x2 + leak[i]) * (x1 + leak[i])
     border[0] = x2 / (1.0 + x2)
     weight[0] = 0.0
+    diagonal = border[0] * border[0]  # no leak is above 1
     shifted_diagonal(leak, x1, inverse)
     size = math.sqrt(_dot(v, v))
     for i in range(n):
@@ -153,7 +180,7 @@ def interval_bound(
         upper = min(upper, 0.5 * math.log(_largest_quotient(z, v)))
         if upper <= enough or lower > enough or upper - lower <= 1e-9:
             break
-        _take(z, norm, v)
+        _step(z, (norm / length) ** 2, diagonal, v)
     return upper, iteration
 
 
@@ -204,6 +231,7 @@ def weighted_end(
     for i in range(n):
         v[i] /= size
     r = 1.0 + at
+    diagonal = (at / r) ** 2  # no leak is above 1, no weight below
     upper = np.inf
     for iteration in range(1, MOST_ITERATIONS + 1):
         first = v[0] / r
@@ -229,13 +257,13 @@ def weighted_end(
         upper = min(upper, 0.5 * math.log(_largest_quotient(z, v)))
         if upper <= enough or lower > enough or upper - lower <= 1e-9:
             break
-        _take(z, norm, v)
+        _step(z, (norm / length) ** 2, diagonal, v)
     return upper, iteration
 
 
 @numba.njit(cache=True, nogil=True, fastmath=REORDER)
 def numerical_abscissa(chain: ndarray, decided_below: float, v: ndarray, u: ndarray) -> tuple[float, float]:
-    """Bounds (lower, upper) on ω = λ_max((N + Nᵀ)/2), to 1e-3, or only until upper ≤ decided_below is decided.
+    """Bounds (lower, upper) on ω = λ_max((N + Nᵀ)/2), until upper ≤ decided_below or 5 % of what is above it.
 
     Collatz–Wielandt and Rayleigh again; ½ is added to the diagonal because the spectrum of a non-negative symmetric
     matrix may be symmetric about 0, where power iteration would oscillate.
@@ -267,7 +295,8 @@ def numerical_abscissa(chain: ndarray, decided_below: float, v: ndarray, u: ndar
                 largest = half / v[i]
         lower = max(lower, product / square - 0.5)
         upper = min(upper, largest - 0.5)
-        if upper <= decided_below or (lower > decided_below and upper - lower <= 1e-2 * lower):
+        near = max(0.05 * (lower - decided_below), 1e-6)
+        if upper <= decided_below or (lower > decided_below and upper - lower <= near):
             break
         size = math.sqrt(square)
         for i in range(n):

@@ -17,27 +17,31 @@ from resolvent.operators.transient import grows_kernel, operator_norm_kernel, sp
 
 EPSILONS = {"rho_eps_1e-1": 1e-1, "rho_eps_1e-2": 1e-2, "rho_eps_1e-3": 1e-3}
 
-# In the order of a table's columns. Units: rates and norms are dimensionless, entropies are in nats.
-QUANTITIES = (
-    "kreiss",  # lower bound on K(A_dev)
-    "kreiss_upper",  # upper bound on it
-    "kreiss_at",  # the r of the lower bound: 1 for the limit r → 1+, inf where K = 1
-    *EPSILONS,  # ε-pseudospectral radii of A_dev
-    "transient",  # lower bound on sup_k ‖A_dev^k‖₂
-    "transient_upper",  # upper bound on it
-    "k_sup",  # the smallest k that attains it; inf where it is only a limit
-    "spectral_radius",  # ρ(A_dev)
-    "operator_norm",  # ‖A_dev‖₂
-    "departure",  # Henrici's departure from normality of A_dev
-    "log10_condition",  # log10 κ₂(V) of its eigenvectors; inf where defective
-    "bos_mass",  # means over rows ≥ 1 of A, as in `structure`
-    "diagonal_mass",
-    "previous_token_mass",
-    "row_entropy",
-    "normalised_entropy",
-    "dobrushin",
-    "absorbing_rows",  # a count
-)
+MEANINGS = {
+    "kreiss": "lower bound on the Kreiss constant K(A_dev)",
+    "kreiss_upper": "upper bound on it",
+    "kreiss_at": "the r > 1 of the lower bound: 1 for the limit r -> 1, inf where K = 1",
+    "rho_eps_1e-1": "pseudospectral radius of A_dev at epsilon = 0.1",
+    "rho_eps_1e-2": "the same at 0.01",
+    "rho_eps_1e-3": "the same at 0.001",
+    "transient": "lower bound on sup_k ||A_dev^k||",
+    "transient_upper": "upper bound on it",
+    "k_sup": "the smallest k that attains it; inf where it is only a limit",
+    "spectral_radius": "largest |eigenvalue| of A_dev",
+    "operator_norm": "||A_dev||",
+    "departure": "Henrici's departure from normality of A_dev",
+    "log10_condition": "log10 of the condition number of its eigenvectors; inf where an eigenvalue is defective",
+    "bos_mass": "mean attention to token 0, over rows >= 1 as all that follows",
+    "diagonal_mass": "mean attention of a token to itself",
+    "previous_token_mass": "mean attention to the token before",
+    "row_entropy": "mean Shannon entropy of a row, nats",
+    "normalised_entropy": "the same, row i divided by log(i + 1)",
+    "dobrushin": "Dobrushin's coefficient of A; 1 says nothing",
+    "absorbing_rows": "number of rows i > 0 with all mass on themselves",
+}
+"""What each quantity is, in the order of a table's columns. A_dev = A - 1 e0^T; norms are 2-norms."""
+
+QUANTITIES = tuple(MEANINGS)
 
 # Computed only when asked for by name.
 ON_REQUEST = (
@@ -138,9 +142,10 @@ def battery(
     """The quantities asked for, each an array with the stack's leading shape: float64, but `absorbing_rows` int64 and
     `grows` bool.
 
-    Without `quantities` all of QUANTITIES; those of ON_REQUEST only by name. Only what is asked for is computed, and a
-    value does not depend on what is asked for beside it, except that ρ_ε, whose search starts from the points of K when
-    there are any, may then differ by parts in 1e9. `progress(done, total)` is called after every matrix.
+    Without `quantities` all of QUANTITIES (MEANINGS says what each is); those of ON_REQUEST only by name. Only what is
+    asked for is computed, and a value does not depend on what is asked for beside it, except that ρ_ε, whose search
+    starts from the points of K when there are any, may then differ by parts in 1e8. `progress(done, total)` is called
+    after every matrix.
 
     Raises `CausalStochasticError` for what is not causal stochastic and `UnknownQuantity` for a name it does not have.
     """
@@ -154,7 +159,7 @@ def battery(
     wanted = np.array([name in names for name in _COLUMN])
     epsilons = np.array([epsilon for name, epsilon in EPSILONS.items() if name in names], dtype=np.float64)
     values = np.full((flat.shape[0], len(_COLUMN)), np.nan)
-    space = axis_work_space(n)
+    space = axis_work_space(n, budget)
     for index in range(flat.shape[0]):
         _measure(flat[index], wanted, epsilons, growth_ratio, budget, *space, values[index])
         if progress is not None:

@@ -35,7 +35,13 @@ def check_causal_stochastic(
     """
     from resolvent.operators._triangular import first_offence, renormalised
 
-    given = np.asarray(matrices)
+    try:
+        given = np.asarray(matrices)
+    except (TypeError, ValueError) as error:  # bfloat16 tensors, ragged lists
+        raise CausalStochasticError(
+            f"expected an array of real numbers, got {type(matrices).__name__} that numpy can't read ({error}); of a "
+            "torch tensor give tensor.float().cpu().numpy()"
+        ) from None
     if given.ndim < 2 or given.shape[-1] != given.shape[-2] or given.shape[-1] == 0:
         raise CausalStochasticError(
             f"expected square matrices of shape (..., n, n) with n >= 1, got an array of shape {given.shape}"
@@ -48,6 +54,16 @@ def check_causal_stochastic(
             original = np.array(given[index], dtype=np.float64, order="C")
             row, column, kind = first_offence(original, tolerance)
             raise CausalStochasticError(_offence(original, row, column, kind, tolerance, index, where))
+    return checked
+
+
+def check_one_matrix(A: Float[ndarray, "n n"]) -> Float[ndarray, "n n"]:
+    """`check_causal_stochastic` for functions of a single matrix: a stack is refused too, with a word on `battery`."""
+    checked = check_causal_stochastic(A)
+    if checked.ndim != 2:
+        raise CausalStochasticError(
+            f"expected one matrix of shape (n, n), got a stack of shape {checked.shape}; `battery` measures stacks"
+        )
     return checked
 
 
@@ -68,7 +84,10 @@ def _offence(
         place = ""
     if kind == 4:
         total = matrix[row, : row + 1].sum()
-        return f"{place}row {row} sums to {total:.17g}, further than {tolerance:g} from 1"
+        hint = ""
+        if row == 0 and total == 0.0:
+            hint = "; give A itself, not A − 1e0ᵀ, and no padding before the first token"
+        return f"{place}row {row} sums to {total:.17g}, further than {tolerance:g} from 1{hint}"
     value = matrix[row, column]
     fault = {
         1: "is not finite",

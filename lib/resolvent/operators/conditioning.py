@@ -13,7 +13,7 @@ from numba import njit
 from numpy import ndarray
 
 from resolvent.operators import _killed_chain as chain
-from resolvent.operators.causal import check_causal_stochastic
+from resolvent.operators.causal import check_one_matrix
 
 # A numerator of the recurrence at a repeated eigenvalue is zero when it is within this many ulps, per term, of the sum
 # of its terms' sizes.
@@ -141,6 +141,7 @@ def _left_vectors(
     left = np.zeros((n, n))
     sums = np.empty(n)
     ones = np.ones(n)
+    columns = np.ascontiguousarray(vectors.T) if some_equal else vectors
     for i in range(n):
         row = left[i]
         gaps = inverse_gaps[i]
@@ -159,9 +160,7 @@ def _left_vectors(
             exponent = 0
             if some_equal and gaps[j] == 0.0:
                 # any value solves the recurrence; W V = I picks one
-                overlap = 0.0
-                for k in range(j + 1, i + 1):
-                    overlap -= row[k] * vectors[k, j]
+                overlap = -chain.dot(row[j + 1 : i + 1], columns[j, j + 1 : i + 1], i - j)
                 entry, exponent = math.frexp(overlap)
                 exponent += scale[j]
                 if -900 < exponent < 900:
@@ -229,20 +228,21 @@ def _orthonormalise(vectors: ndarray, inverse: ndarray, exponents: ndarray, inve
         if size == 1:
             continue
         triangle = np.zeros((size, size))
+        basis = np.empty((size, n))
         # from the last to the first, so that V stays lower triangular
         for p in range(size - 1, -1, -1):
-            column = vectors[:, members[p]].copy()
+            column = basis[p]
+            column[:] = vectors[:, members[p]]
             for _ in range(2):
                 for q in range(p + 1, size):
-                    other = vectors[:, members[q]]
-                    along = 0.0
-                    for i in range(n):
-                        along += column[i] * other[i]
+                    other = basis[q]
+                    along = chain.dot(column, other, n)
                     triangle[q, p] += along
-                    for i in range(n):
+                    for i in range(members[q], n):
                         column[i] -= along * other[i]
             triangle[p, p] = chain.length(column)
-            vectors[:, members[p]] = column / triangle[p, p]
+            column /= triangle[p, p]
+            vectors[:, members[p]] = column
         top = exponents[members[0]]
         for p in range(size):
             top = max(top, exponents[members[p]])
@@ -318,7 +318,7 @@ def departure(A: Float[ndarray, "n n"]) -> float:
     (‖A_dev‖_F² − Σ|λ|²)^{1/2}. One causal stochastic matrix. Raises `CausalStochasticError`. Source: Trefethen &
     Embree, Spectra and Pseudospectra, §48.
     """
-    return float(departure_kernel(check_causal_stochastic(A)))
+    return float(departure_kernel(check_one_matrix(A)))
 
 
 def log10_condition(A: Float[ndarray, "n n"]) -> float:
@@ -328,4 +328,4 @@ def log10_condition(A: Float[ndarray, "n n"]) -> float:
     `inf` where an eigenvalue is defective. Raises `CausalStochasticError`. Source: transient-reserves §4; recurrences
     of Golub & Van Loan §7.6.4.
     """
-    return float(log10_condition_kernel(check_causal_stochastic(A)))
+    return float(log10_condition_kernel(check_one_matrix(A)))

@@ -8,7 +8,7 @@ from numba import njit
 from numpy import ndarray
 
 from resolvent.operators import _killed_chain as chain
-from resolvent.operators.causal import check_causal_stochastic
+from resolvent.operators.causal import check_one_matrix
 from resolvent.operators.transient import PowerError
 
 
@@ -48,4 +48,4 @@ def dominant_mode(A: Float[ndarray, "n n"], k: float) -> tuple[Float[ndarray, "n
     """
     if not (k == math.inf or (k >= 1 and k == math.floor(k) and k < 2**62)):
         raise PowerError(f"a power is a whole number of at least 1, or infinite, not {k!r}")
-    return dominant_mode_kernel(check_causal_stochastic(A), 0 if k == math.inf else int(k))
+    return dominant_mode_kernel(check_one_matrix(A), 0 if k == math.inf else int(k))

@@ -8,7 +8,7 @@ from numpy import ndarray
 
 from resolvent.operators._raw_kreiss import raw_kreiss_kernel
 from resolvent.operators._real_axis import EVALUATION_BUDGET, evaluate_axis
-from resolvent.operators.causal import check_causal_stochastic
+from resolvent.operators.causal import check_one_matrix
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ def kreiss_constant(A: Float[ndarray, "n n"], *, budget: int = EVALUATION_BUDGET
 
     Raises `CausalStochasticError`. Source: transient-reserves §2; the real axis and the certificate are ours.
     """
-    lower, upper, at, evaluations, _ = evaluate_axis(check_causal_stochastic(A), True, (), budget=budget)
+    lower, upper, at, evaluations, _ = evaluate_axis(check_one_matrix(A), True, (), budget=budget)
     return KreissConstant(lower, upper, at, evaluations)
 
 
@@ -48,6 +48,6 @@ def raw_kreiss_constant(A: Float[ndarray, "n n"]) -> float:
 
     Raises `CausalStochasticError`. Source: transient-reserves §2.
     """
-    checked = check_causal_stochastic(A)
+    checked = check_one_matrix(A)
     n = checked.shape[-1]
     return float(raw_kreiss_kernel(checked, np.empty((n, n)), np.empty((5, n))))

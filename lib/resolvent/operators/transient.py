@@ -8,7 +8,7 @@ powers by bounds that hold for *all* powers of a range:
 2. squares B^(2^i), until a bound for all later powers falls below the largest norm found.
 3. branch and bound between squares. Over [k, k+d] a norm is at most the larger of its two ends plus d²/8 times the
    largest second difference; every second difference there is N^k (N−I)² times a power, whose Frobenius norm is at
-   most √2 times the norm of the row sums of |B^k (I−B)²|.
+   most √2 times the norm of the row sums of |B^k (I−B)²|. Where rounding hides it, what an entry can be at most.
 """
 
 from collections.abc import Sequence
@@ -21,7 +21,7 @@ from numpy import ndarray
 
 from resolvent.errors import ResolventError
 from resolvent.operators import _killed_chain as chain
-from resolvent.operators.causal import check_causal_stochastic
+from resolvent.operators.causal import check_causal_stochastic, check_one_matrix
 
 # Ranges whose bound is within this of the largest norm found are closed; the bound becomes part of `upper`.
 CLOSED = 1e-10
@@ -164,29 +164,83 @@ def _tail_bound(factors: list[ndarray], moves: ndarray, leaks: ndarray, x: ndarr
 
 @njit(cache=True, nogil=True)
 def _squared_generator(moves: ndarray, leaks: ndarray) -> tuple[ndarray, ndarray]:
-    """(I−B)² and the row sums of its absolute values; the diagonal of I−B is the leaks."""
+    """(I−B)² and |I−B|², the size of the terms that its entries are sums of; the diagonal of I−B is the leaks."""
     m = leaks.size
     generator = -moves
     for i in range(m):
         generator[i, i] = leaks[i]
-    out = np.empty((m, m))
-    chain.product(generator, generator, out)
-    sizes = np.empty(m)
-    chain.row_sums(np.abs(out), sizes)
-    return out, sizes
+    squared = np.empty((m, m))
+    chain.product(generator, generator, squared)
+    terms = np.empty((m, m))
+    generator = np.abs(generator)
+    chain.product(generator, generator, terms)
+    return squared, terms
 
 
 @njit(cache=True, nogil=True)
-def _curvature(power: ndarray, generator2: ndarray, sizes: ndarray, work: ndarray) -> float:
-    """Bound on the second differences of N^j, j ≥ k, from B^k."""
+def _curvature(power: ndarray, generator2: ndarray, sizes: ndarray, work: ndarray) -> tuple[float, float]:
+    """Bound on the second differences of N^j, j ≥ k, from B^k, and the share of it that is allowance for rounding.
+
+    `sizes` are the row sums of the terms of (I−B)².
+    """
     chain.product(power, generator2, work)
     total = 0.0
+    rounding = 0.0
     for i in range(sizes.size):
-        row = ROUNDING * chain.dot(power[i], sizes, i + 1)
+        lost = ROUNDING * chain.dot(power[i], sizes, i + 1)
+        row = lost
         for j in range(i + 1):
             row += abs(work[i, j])
         total += row * row
-    return np.sqrt(2.0 * total)
+        rounding += lost * lost
+    return np.sqrt(2.0 * total), np.sqrt(2.0 * rounding)
+
+
+@njit(cache=True, nogil=True)
+def _entrywise_bound(
+    power: ndarray,
+    width: float,
+    left: float,
+    right: float,
+    generator2: ndarray,
+    terms: ndarray,
+    moves: ndarray,
+    leaks: ndarray,
+    x: ndarray,
+    work: ndarray,
+    rounded: ndarray,
+) -> float:
+    """Bound on ‖N^j‖, k ≤ j ≤ k + width, from B^k, x = B^k·1 and the norms at both ends; where rates lie further apart
+    than rounding lets their balance be seen.
+
+    A state that gains at most I a step and keeps 1 − c of what it has never holds more than it does now or I/c, nor
+    more than it does now and width·I. From that the largest value of each entry, so two bounds: the norm at k and what
+    the entries can gain; the larger end and how far the entries can leave their chords, where an entry counts with
+    width²/8 times its second difference if that is less.
+    """
+    chain.product(power, generator2, work)
+    chain.product(power, terms, rounded)
+    m = leaks.size
+    inflow = np.empty(m)
+    gained = 0.0
+    bent = 0.0
+    for i in range(m):
+        inflow[: i + 1] = 0.0
+        row = 0.0
+        for j in range(i, -1, -1):
+            now = power[i, j]
+            most = now
+            if inflow[j] > 0.0:
+                most = min(x[i], now + width * inflow[j])
+                if inflow[j] < most * leaks[j]:
+                    most = inflow[j] / leaks[j]
+                most = max(most, now)
+            for b in range(j):
+                inflow[b] += most * moves[j, b]
+            gained += (most - now) ** 2
+            row += min(0.125 * width * width * (abs(work[i, j]) + ROUNDING * rounded[i, j]), most)
+        bent += row * row
+    return min(left + np.sqrt(gained), max(left, right) + np.sqrt(2.0 * bent))
 
 
 @njit(cache=True, nogil=True)
@@ -259,6 +313,7 @@ def transient_kernel(a: ndarray, growth_ratio: float) -> tuple[float, float, flo
     leaks = np.empty(0)
     factors = [moves]
     settled = False
+    shrinking = False
     vector_powers = 2**VECTOR_SQUARES
     for step in range(2, vector_powers + 1):
         chain.times(moves, x, spare)
@@ -272,10 +327,12 @@ def transient_kernel(a: ndarray, growth_ratio: float) -> tuple[float, float, flo
             leaks = chain.killed_leaks(a)
             chain.times_transposed(moves, columns, spare)
             columns, spare = spare, columns
+            shrinking = columns.max() <= 1.0  # then no column sum of a later power is larger than now
         chain.times_transposed(moves, columns, spare)
         columns, spare = spare, columns
         spare[:] = columns
-        chain.hit_transposed(moves, leaks, spare)
+        if not shrinking:
+            chain.hit_transposed(moves, leaks, spare)
         if np.sqrt(s * s + x.max() * spare.max()) <= closed:
             settled = True
             break
@@ -354,26 +411,28 @@ def transient_kernel(a: ndarray, growth_ratio: float) -> tuple[float, float, flo
         supremum = max(best, limit)
 
     # Stage 3
-    generator2, sizes = _squared_generator(moves, leaks)
+    generator2, terms = _squared_generator(moves, leaks)
+    sizes = np.empty(m)
+    chain.row_sums(terms, sizes)
     work = np.empty((m, m))
+    rounded = np.empty((0, 0))
     bisections = 0
     for i in range(VECTOR_SQUARES, last):
-        nodes = [
-            (
-                2.0**i,
-                2.0**i,
-                square_norms[i],
-                square_norms[i + 1],
-                _curvature(squares[i], generator2, sizes, work),
-                0,
-                0,
-            )
-        ]
+        curvature, rounding = _curvature(squares[i], generator2, sizes, work)
+        nodes = [(2.0**i, 2.0**i, square_norms[i], square_norms[i + 1], curvature, rounding, 0, 0)]
         slots = [squares[i]]
         while len(nodes) > 0:
-            k, width, left, right, curvature, slot, depth = nodes.pop()
+            k, width, left, right, curvature, rounding, slot, depth = nodes.pop()
             closed = max(target, supremum * (1.0 + CLOSED))
             bound = max(left, right) + 0.125 * width * width * curvature
+            if width > 1.0 and bound > closed and 0.125 * width * width * rounding > 0.1 * CLOSED * supremum:
+                if rounded.size == 0:
+                    rounded = np.empty((m, m))
+                chain.row_sums(slots[slot], x)
+                entrywise = _entrywise_bound(
+                    slots[slot], width, left, right, generator2, terms, moves, leaks, x, work, rounded
+                )
+                bound = min(bound, entrywise)
             if width <= 1.0 or bound <= closed:
                 upper = max(upper, bound if width > 1.0 else max(left, right) * (1.0 + chain.NORM_ACCURACY))
                 continue
@@ -402,8 +461,9 @@ def transient_kernel(a: ndarray, growth_ratio: float) -> tuple[float, float, flo
                 if deciding and best >= target:
                     return best, np.inf, np.inf
             if np.sqrt(2.0) * s > max(target, supremum):
-                nodes.append((k + half, half, norm, right, _curvature(middle, generator2, sizes, work), depth, depth))
-            nodes.append((k, half, left, norm, curvature, slot, depth))
+                later, lost = _curvature(middle, generator2, sizes, work)
+                nodes.append((k + half, half, norm, right, later, lost, depth, depth))
+            nodes.append((k, half, left, norm, curvature, rounding, slot, depth))
     upper = max(upper, supremum * (1.0 + chain.NORM_ACCURACY))
     if deciding:
         return supremum, max(upper, target), 1.0
@@ -509,7 +569,7 @@ def transient_supremum(A: Float[ndarray, "n n"]) -> TransientSupremum:
     One causal stochastic matrix. The bounds are relative to rounding of about 1e-14. Raises `CausalStochasticError`.
     Source: transient-reserves §4 for the quantity; bounds from the killed chain (ours).
     """
-    return TransientSupremum(*transient_kernel(check_causal_stochastic(A), 0.0))
+    return TransientSupremum(*transient_kernel(check_one_matrix(A), 0.0))
 
 
 def grows(A: Float[ndarray, "n n"], growth_ratio: float = 1.05) -> bool:
@@ -517,12 +577,12 @@ def grows(A: Float[ndarray, "n n"], growth_ratio: float = 1.05) -> bool:
 
     False where the search's budget ends undecided. Raises `CausalStochasticError`.
     """
-    return bool(grows_kernel(check_causal_stochastic(A), growth_ratio))
+    return bool(grows_kernel(check_one_matrix(A), growth_ratio))
 
 
 def operator_norm(A: Float[ndarray, "n n"]) -> float:
     """‖A_dev‖₂ of one causal stochastic matrix. Raises `CausalStochasticError`."""
-    return float(operator_norm_kernel(check_causal_stochastic(A)))
+    return float(operator_norm_kernel(check_one_matrix(A)))
 
 
 def spectral_radius(A: Float[ndarray, "n n"]) -> float:
@@ -530,7 +590,7 @@ def spectral_radius(A: Float[ndarray, "n n"]) -> float:
 
     Raises `CausalStochasticError`.
     """
-    return float(spectral_radius_kernel(check_causal_stochastic(A)))
+    return float(spectral_radius_kernel(check_one_matrix(A)))
 
 
 def deviation_power_norms(

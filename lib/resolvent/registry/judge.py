@@ -60,8 +60,8 @@ class RequirementResult:
 class Judgement:
     """The verdict of a claim on a subject, in plain Python types.
 
-    metrics       every reported number; an interval as name, name.low, name.high. NaNs are left out (they are only
-                  let through where a requirement is unmet)
+    metrics       every reported number; an interval as name, name.low, name.high, and name.undefined where it left
+                  resamples out. NaNs are left out (they are only let through where a requirement is unmet)
     criteria      the criteria that apply, in order; empty where inestimable or not applicable
     requirements  all requirements, in order
     """
@@ -143,13 +143,15 @@ class _Number:
     value: float
     low: float | None = None
     high: float | None = None
+    undefined: float | None = None  # resamples left out; None for none
 
     @classmethod
     def of(cls, where: str, name: str, metric: Any) -> _Number:
         if not isinstance(name, str) or not name.isidentifier():
             raise MetricError(f"{where}: the metric name {name!r} must be an identifier")
         if all(hasattr(metric, part) for part in ("value", "low", "high")):
-            return cls(*(_plain_float(where, name, getattr(metric, part)) for part in ("value", "low", "high")))
+            value, low, high = (_plain_float(where, name, getattr(metric, part)) for part in ("value", "low", "high"))
+            return cls(value, low, high, _plain_float(where, name, getattr(metric, "undefined", 0)) or None)
         return cls(_plain_float(where, name, metric))
 
     @property
@@ -173,7 +175,12 @@ def _plain_float(where: str, name: str, number: Any) -> float:
 def _flat(numbers: Mapping[str, _Number]) -> dict[str, float]:
     flat: dict[str, float] = {}
     for name, number in numbers.items():
-        parts = {name: number.value, f"{name}.low": number.low, f"{name}.high": number.high}
+        parts = {
+            name: number.value,
+            f"{name}.low": number.low,
+            f"{name}.high": number.high,
+            f"{name}.undefined": number.undefined,
+        }
         flat.update({key: part for key, part in parts.items() if part is not None and not math.isnan(part)})
     return flat
 

@@ -127,10 +127,11 @@ def _verdict(line: VerdictLine) -> list[str]:
         ]
         parts.append(_table(["criterion", "says", "value", "support", "refute", "margin", "holds"], rows))
     used = {result.metric for result in line.judgement.criteria} | {r.metric for r in line.judgement.requirements}
+    measured = line.judgement.metrics
     others = [
-        f"{name} = {number(value)}"
-        for name, value in line.judgement.metrics.items()
-        if name.partition(".")[0] not in used
+        f"{name} = {with_interval(value, measured.get(f'{name}.low'), measured.get(f'{name}.high'))}"
+        for name, value in measured.items()
+        if "." not in name and name not in used
     ]
     if others:
         parts.append("Also measured: " + ", ".join(others) + ".")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -26,11 +26,12 @@ class MatrixFileError(ResolventError):
     """A file of matrices that can't be read, or an output that can't be written."""
 
 
-def matrix_table(path: Path, *, progress: Progress | None = None) -> dict[str, np.ndarray]:
+def matrix_table(path: Path, *, arrays: Sequence[str] = (), progress: Progress | None = None) -> dict[str, np.ndarray]:
     """The battery of every matrix in a .npy or .npz file: columns `name`, `n`, then QUANTITIES.
 
     Arrays have shape (n, n) or (..., n, n); a row's name is the array's, with the index for stacks: `name[i]`,
-    `name[i,j]`. The array of a .npy file has the file's name. `progress(done, total)` counts matrices of all arrays.
+    `name[i,j]`. The array of a .npy file has the file's name. `arrays` names those of the file to measure, all if
+    empty. `progress(done, total)` counts matrices of all arrays.
 
     Raises MatrixFileError for a file that can't be read, and CausalStochasticError that names file, array, index, row
     and column of the first offending entry: every array is checked before any is measured.
@@ -40,9 +41,12 @@ def matrix_table(path: Path, *, progress: Progress | None = None) -> dict[str, n
     from resolvent.operators import QUANTITIES, battery, check_causal_stochastic
 
     stacks = {
-        name: check_causal_stochastic(array, where=partial(_place, path, name)) for name, array in _arrays(path).items()
+        name: check_causal_stochastic(array, where=partial(_place, path, name))
+        for name, array in _arrays(path, arrays).items()
     }
     total = sum(int(np.prod(stack.shape[:-2])) for stack in stacks.values())
+    if progress is not None:
+        progress(0, total)
     done = 0
     names: list[str] = []
     parts: list[Mapping[str, np.ndarray]] = []
@@ -93,41 +97,60 @@ def write_table(path: Path, columns: Mapping[str, np.ndarray]) -> None:
         temporary.unlink(missing_ok=True)
 
 
-def text_table(columns: Mapping[str, np.ndarray]) -> str:
-    """The table for a terminal: aligned columns, four digits."""
-    rows = [list(columns)]
-    rows += [[v if isinstance(v, str) else number(v) for v in record.values()] for record in _records(columns)]
-    widths = [max(len(row[column]) for row in rows) for column in range(len(columns))]
-    return "\n".join(
-        "  ".join(
-            cell.ljust(width) if column == 0 else cell.rjust(width)
-            for column, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ).rstrip()
-        for row in rows
+def text_table(columns: Mapping[str, np.ndarray], *, width: int) -> str:
+    """The table for a terminal: aligned columns, four digits; columns that don't fit come in further blocks, each
+    beginning with the names again."""
+    cells = {
+        name: [name, *(v if isinstance(v, str) else number(v) for v in values.tolist())]
+        for name, values in columns.items()
+    }
+    wide = {name: max(map(len, column)) for name, column in cells.items()}
+    first, *rest = cells
+    blocks: list[list[str]] = [[]]
+    for name in rest:
+        used = wide[first] + sum(2 + wide[other] for other in blocks[-1])
+        if blocks[-1] and used + 2 + wide[name] > width:
+            blocks.append([])
+        blocks[-1].append(name)
+    return "\n\n".join(
+        "\n".join(
+            "  ".join(
+                [cells[first][row].ljust(wide[first]), *(cells[name][row].rjust(wide[name]) for name in block)]
+            ).rstrip()
+            for row in range(len(cells[first]))
+        )
+        for block in blocks
     )
 
 
-def _arrays(path: Path) -> dict[str, np.ndarray]:
+def _arrays(path: Path, chosen: Sequence[str]) -> dict[str, np.ndarray]:
     import numpy as np
 
     if path.suffix not in (".npy", ".npz"):
         raise MatrixFileError(f"{path}: unknown format '{path.suffix}'; allowed: .npy, .npz")
     try:
         loaded = np.load(path, allow_pickle=False)
-        arrays = {path.stem: loaded} if path.suffix == ".npy" else {name: loaded[name] for name in loaded.files}
+        held = {path.stem: loaded} if isinstance(loaded, np.ndarray) else loaded  # an archive, whatever its suffix
+        missing = [name for name in chosen if name not in held]
+        if missing:
+            raise MatrixFileError(f"{path}: no array '{missing[0]}'; it holds {', '.join(held)}")
+        arrays = {name: held[name] for name in chosen or held}
     except FileNotFoundError:
         raise MatrixFileError(f"{path}: no such file") from None
-    except (OSError, ValueError, EOFError, KeyError) as error:
-        raise MatrixFileError(f"{path}: not a readable array file: {error}") from None
-    except Exception as error:  # zipfile and pickle raise their own for a file cut short
+    except MatrixFileError:
+        raise
+    except Exception as error:  # numpy, zipfile and pickle raise their own for a file cut short
         raise MatrixFileError(f"{path}: not a readable array file: {error}") from None
     for name, array in arrays.items():
+        if not isinstance(array, np.ndarray):
+            raise MatrixFileError(f"{path}: '{name}' is not an array")
+        others = "" if len(arrays) == 1 else "; --array NAME chooses arrays"
         if array.ndim < 2 or array.shape[-1] != array.shape[-2] or array.shape[-1] == 0:
             raise MatrixFileError(
-                f"{path}: array '{name}' has shape {array.shape}; needed: (n, n) or (..., n, n) with n >= 1"
+                f"{path}: array '{name}' has shape {array.shape}; needed: (n, n) or (..., n, n) with n >= 1{others}"
             )
         if array.dtype.kind not in "fiub":
-            raise MatrixFileError(f"{path}: array '{name}' has dtype {array.dtype}; needed: real numbers")
+            raise MatrixFileError(f"{path}: array '{name}' has dtype {array.dtype}; needed: real numbers{others}")
     if not arrays:
         raise MatrixFileError(f"{path}: holds no array")
     return arrays

@@ -30,6 +30,7 @@ VIEWS: dict[str, str] = {
     "depth": "resolvent.evidence.views.depth:Depth",
     "depth_by_state": "resolvent.evidence.views.depth:DepthByState",
     "engagement": "resolvent.evidence.views.engagement:Engagement",
+    "contest": "resolvent.evidence.views.contest:Contest",
     "ablation": "resolvent.evidence.views.ablation:Ablation",
     "residual_stream": "resolvent.evidence.views.residual_stream:ResidualStream",
     "clamping": "resolvent.evidence.views.clamping:Clamping",

@@ -46,6 +46,19 @@ def repeat_of(state: str, protocol: Mapping[str, Any]) -> int | None:
     return repeat
 
 
+def one_row_a_head(subject: Subject, result: Result) -> dict[str, np.ndarray]:
+    """Columns of a table without texts as arrays (heads,), heads numbered layer by layer.
+
+    Raises ResolventError unless there is one row for every head.
+    """
+    columns = result.arrays
+    head = columns["layer"].astype(np.int64) * int(subject.heads) + columns["head"].astype(np.int64)
+    order = np.argsort(head, kind="stable")
+    if not np.array_equal(head[order], np.arange(head_count(subject))):
+        raise ResolventError(f"{subject.name}: a table of {len(head)} rows is not one row for each of its heads")
+    return {name: values[order] for name, values in columns.items() if name not in ("layer", "head")}
+
+
 class HeadTables:
     """Columns of a set of head tables (one a block of texts), as arrays (texts, heads).
 

@@ -1,7 +1,8 @@
 """The decisive contest between feature families, on plain arrays of one value a head.
 
 Begin reading in `features` (what each family holds) and `decisive` (the contest as a whole); `rule` is a claim's
-protocol, `folds`, `preprocessing`, `ridge` and `out_of_fold` make the predictions, `paired_bootstrap` their intervals.
+protocol, `folds`, `preprocessing`, `ridge` and `out_of_fold` make the predictions, `paired_bootstrap` their intervals,
+`reported` names the numbers.
 May import errors, keyed_random and statistics.
 """
 
@@ -36,12 +37,15 @@ from resolvent.statistics.contest.features import (
     survival_short_features,
 )
 from resolvent.statistics.contest.folds import LeakingFold, TooFewHeads, labels_needed
+from resolvent.statistics.contest.reported import FAMILY_WORDS, GROUPING_SUFFIXES, reported_metrics
 from resolvent.statistics.contest.rule import TARGETS, ContestGenerators, ContestRule, InvalidRule
 
 __all__ = [
     "ADDITIONS",
     "BATTERY_COLUMNS",
     "FAMILIES",
+    "FAMILY_WORDS",
+    "GROUPING_SUFFIXES",
     "NULL_COLUMNS",
     "PUBLISHED_LEVEL",
     "RESOLVENT",
@@ -70,6 +74,7 @@ __all__ = [
     "distinct_values",
     "families",
     "labels_needed",
+    "reported_metrics",
     "survival_features",
     "survival_short_features",
 ]
