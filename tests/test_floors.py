@@ -12,9 +12,10 @@ GROUND = {"errors", "strict_yaml", "keyed_random", "study"}
 ABOVE_GROUND = {
     "operators": set(),
     "statistics": set(),
+    "representations": set(),
     "texts": set(),
     "models": {"texts", "operators"},
-    "evidence": {"models", "texts", "operators", "statistics"},
+    "evidence": {"models", "texts", "operators", "statistics", "representations"},
     "registry": {"evidence", "models", "texts", "operators", "statistics"},
     "report": {"registry", "evidence", "models", "texts", "operators", "statistics"},
     "pytest_plugin": {"report", "registry", "evidence", "models", "texts", "operators", "statistics"},
@@ -54,7 +55,9 @@ def test_no_floor_imports_a_higher_one(floor, file):
         assert imported in allowed, f"{file}:{line}: {floor} imports {imported}"
 
 
-@pytest.mark.parametrize("floor", ["operators", "statistics", "texts", "evidence", "registry", "report", "models"])
+@pytest.mark.parametrize(
+    "floor", ["operators", "statistics", "representations", "texts", "evidence", "registry", "report", "models"]
+)
 def test_only_the_plugin_knows_pytest(floor):
     """Shard functions run under other engines too."""
     for file in (LIBRARY / floor).rglob("*.py"):

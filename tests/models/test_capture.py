@@ -64,6 +64,30 @@ def test_boundaries_are_the_stream_before_the_final_norm(loaded: LoadedModel):
     assert np.abs(captured[:, -1] - expected[-1]).max() > 1e-2
 
 
+def test_the_mlp_term_at_bos_is_the_one_that_the_block_adds(loaded: LoadedModel):
+    """After any post-norm: leaving it out of the boundary must leave the input and the attention term."""
+    ids = tiny_models.texts()
+    terms: list[np.ndarray] = []
+    handles = [
+        block.get_submodule(loaded.family.attention_term).register_forward_hook(
+            lambda _m, _i, output: terms.append(
+                (output[0] if isinstance(output, tuple) else output)[:, 0].float().numpy()
+            )
+        )
+        for block in loaded.blocks()
+    ]
+    untouched(loaded, ids)
+    for handle in handles:
+        handle.remove()
+    captured = capture(loaded, ids, boundaries=True)
+    streams = captured.boundaries[:, :, 0]
+    assert captured.mlp_at_bos.shape == (3, loaded.layers, streams.shape[-1])
+    np.testing.assert_allclose(
+        streams[:, 1:] - captured.mlp_at_bos, streams[:, :-1] + np.stack(terms, 1), rtol=1e-4, atol=1e-4
+    )
+    assert np.abs(captured.mlp_at_bos).max() > 1e-2
+
+
 def test_row_sums_are_measured_before_any_renormalisation(loaded: LoadedModel):
     """The residual is evidence on the dtype: float32 softmax rows sum to 1 within a few rounding errors."""
     residual = capture(loaded, tiny_models.texts()).row_sum_residual

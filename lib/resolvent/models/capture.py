@@ -25,22 +25,25 @@ class Captured:
     cross_entropy     nats; entry t is that of token t+1 given tokens 0..t
     row_sum_residual  largest |row sum - 1| over heads and rows, before any renormalisation
     boundaries        the stream after the embeddings (0) and after each block, before the final norm; None unless asked
+    mlp_at_bos        each block's MLP term at position 0, as the block adds it; None unless boundaries were asked
     """
 
     attention: Float32[np.ndarray, "texts layers heads packed"]
     cross_entropy: Float32[np.ndarray, "texts predicted"]
     row_sum_residual: Float32[np.ndarray, "texts layers"]
     boundaries: Float32[np.ndarray, "texts boundaries n width"] | None = None
+    mlp_at_bos: Float32[np.ndarray, "texts layers width"] | None = None
 
 
 def capture(loaded: LoadedModel, token_ids: Int[np.ndarray, "texts n"], *, boundaries: bool = False) -> Captured:
     """Run every text through the model and keep what was asked.
 
     token_ids   one length, BOS at position 0 and nowhere else
-    boundaries  also keep the residual stream, (texts, layers + 1, n, width)
+    boundaries  also keep the residual stream, (texts, layers + 1, n, width), and the MLP terms at BOS
     One text a pass, so that a result does not depend on its neighbours; each layer's map is packed and freed as it
     comes. Every map of every text is checked; the first text is also run without hooks (equal logits) and through the
-    residual check. Raises PreflightError where a number would be wrong.
+    residual check. Within an intervention all that is kept is what it made of the model. Raises PreflightError where a
+    number would be wrong.
     """
     check_call(loaded, token_ids)
     texts, n = token_ids.shape
@@ -60,6 +63,7 @@ def capture(loaded: LoadedModel, token_ids: Int[np.ndarray, "texts n"], *, bound
         cross_entropy=cross_entropy,
         row_sum_residual=recorder.row_sum_residual,
         boundaries=recorder.boundaries,
+        mlp_at_bos=recorder.mlp_at_bos,
     )
 
 
@@ -84,7 +88,7 @@ def _logits(loaded: LoadedModel, ids: torch.Tensor) -> torch.Tensor:
 class _Recorder:
     """Hooks of one call and the arrays they fill.
 
-    attention, row_sum_residual, boundaries  the results, filled text by text
+    attention, row_sum_residual, boundaries, mlp_at_bos  the results, filled text by text
     _seen    layers whose map came in this pass; `finish` demands all
     _terms   of the block that is running: its input and the two terms it adds; only in the residual check
     """
@@ -97,9 +101,11 @@ class _Recorder:
         self.attention = np.empty((texts, loaded.layers, loaded.heads, packed), dtype=np.float32)
         self.row_sum_residual = np.empty((texts, loaded.layers), dtype=np.float32)
         self.boundaries: np.ndarray | None = None
+        self.mlp_at_bos: np.ndarray | None = None
         if boundaries:
             width = int(loaded.model.get_input_embeddings().weight.shape[1])
             self.boundaries = np.empty((texts, loaded.layers + 1, n, width), dtype=np.float32)
+            self.mlp_at_bos = np.empty((texts, loaded.layers, width), dtype=np.float32)
         self._text = 0
         self._seen: set[int] = set()
         self._terms: dict[str, torch.Tensor] = {}
@@ -113,12 +119,17 @@ class _Recorder:
         for layer, block in enumerate(self._loaded.blocks()):
             attention = block.get_submodule(family.attention)
             handles: list[Any] = [attention.register_forward_hook(self._attention_hook(layer))]
+            mlp = block.get_submodule(family.mlp_term)
             if check_terms or self.boundaries is not None:
                 handles.append(block.register_forward_pre_hook(self._before_hook(layer, check_terms), with_kwargs=True))
-                handles.append(block.register_forward_hook(self._after_hook(layer, check_terms)))
+            if self.boundaries is not None:
+                handles.append(mlp.register_forward_hook(self._mlp_hook(layer)))
+                handles.append(block.register_forward_hook(self._after_hook(layer)))
             if check_terms:
-                for term, path in (("attention", family.attention_term), ("mlp", family.mlp_term)):
-                    handles.append(block.get_submodule(path).register_forward_hook(self._term_hook(term)))
+                for term, module in (("attention", block.get_submodule(family.attention_term)), ("mlp", mlp)):
+                    handles.append(module.register_forward_hook(self._term_hook(term)))
+                # First of all hooks: an intervention at this boundary comes after the block's own sum.
+                handles.append(block.register_forward_hook(self._sum_hook(layer), prepend=True))
             for handle in handles:
                 stack.callback(handle.remove)
         return stack
@@ -157,14 +168,24 @@ class _Recorder:
 
         return hook
 
-    def _after_hook(self, layer: int, check_terms: bool) -> Any:
+    def _mlp_hook(self, layer: int) -> Any:
         def hook(_module: Any, _inputs: Any, output: Any) -> None:
-            stream = _tensor(output)
-            if check_terms:
-                check_residual(self._loaded, **self._terms, after=stream, layer=layer)
-                self._terms = {}
-            if self.boundaries is not None:
-                self.boundaries[self._text, layer + 1] = stream[0].float().cpu().numpy()
+            assert self.mlp_at_bos is not None
+            self.mlp_at_bos[self._text, layer] = _tensor(output)[0, 0].float().cpu().numpy()
+
+        return hook
+
+    def _sum_hook(self, layer: int) -> Any:
+        def hook(_module: Any, _inputs: Any, output: Any) -> None:
+            check_residual(self._loaded, **self._terms, after=_tensor(output), layer=layer)
+            self._terms = {}
+
+        return hook
+
+    def _after_hook(self, layer: int) -> Any:
+        def hook(_module: Any, _inputs: Any, output: Any) -> None:
+            assert self.boundaries is not None
+            self.boundaries[self._text, layer + 1] = _tensor(output)[0].float().cpu().numpy()
 
         return hook
 

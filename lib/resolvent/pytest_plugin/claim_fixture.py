@@ -60,6 +60,15 @@ class ClaimUnderTest:
         if self.ending is not None:
             raise self.ending
 
+    def verdict(self, **metrics: float | bool | int | Interval) -> str:
+        """The verdict that these metrics would get; settles nothing. For what another reading of a definition changes.
+
+        Raises MetricError as `judge` does.
+        """
+        from resolvent.registry import judge
+
+        return judge(self._claim, self.subject.name, self.subject.attributes(), metrics).verdict
+
     def too_few_texts(self, found: int, asked: int) -> None:
         """Settles the pair as inestimable: the corpus has fewer texts of full length than the protocol asks for."""
         from resolvent.registry import inestimable

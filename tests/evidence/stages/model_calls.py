@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import tiny_models
@@ -23,22 +23,34 @@ class TinyStudy:
     """One tiny model and its captures.
 
     subject, loaded  the model as a subject and in memory
+    length           positions of a text
     texts            how many corpus texts there are; the token ids of text i do not depend on it
     """
 
-    def __init__(self, folder: Path, name: str = "llama", *, texts: int = 8, **changes: Any) -> None:
-        tiny_models.save(folder, name, **changes)
-        self.subject: Subject = local_subject(folder)
+    def __init__(
+        self,
+        folder: Path,
+        name: str = "llama",
+        *,
+        texts: int = 8,
+        length: int = LENGTH,
+        save: Callable[..., Path] = tiny_models.save,
+    ) -> None:
+        save(folder, name)
+        self.length = length
+        # Draws are keyed by the name, which must not be that of a temporary folder.
+        self.subject: Subject = dataclasses.replace(local_subject(folder), name="tiny")
         self.loaded: LoadedModel = load_directory(folder, self.subject)
         self.study = Study(root=folder, evidence=folder / ".evidence", fetched=folder / ".fetched")
-        self.token_ids = tiny_models.texts(64)[:texts]
-        self._results: dict[str, Result] = {}
+        self.token_ids = tiny_models.texts(64, length)[:texts]
+        self._results: dict[tuple[str, str], Result] = {}
 
     def load(self, shard: Shard) -> Result:
         """The result of a shard, its inputs computed first; what `Engine.load` does."""
-        if shard.id not in self._results:
-            self._results[shard.id] = self._capture(shard) if shard.stage.name == "capture" else self._run(shard)
-        return self._results[shard.id]
+        key = (shard.id, shard.params_json())
+        if key not in self._results:
+            self._results[key] = self._capture(shard) if shard.stage.name == "capture" else self._run(shard)
+        return self._results[key]
 
     def call(self, shard: Shard) -> Call:
         return Call(
@@ -71,7 +83,7 @@ class TinyStudy:
             },
             {
                 "start": str(start),
-                "length": str(LENGTH),
+                "length": str(self.length),
                 "text_ids": json.dumps([str(100 * text) for text in texts]),
                 "passed_over": "[]",
             },

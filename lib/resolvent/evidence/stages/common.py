@@ -62,14 +62,18 @@ class TextMaps:
 
 
 def captured_maps(call: Call) -> Iterator[TextMaps]:
-    """The maps of the call's texts (params start, stop, length) out of its first input, a capture result.
+    """The maps of the call's texts (params start, stop, length) out of its first input, a capture result."""
+    return text_maps(call, call.inputs[0])
+
+
+def text_maps(call: Call, capture: Result) -> Iterator[TextMaps]:
+    """The maps of the call's texts (params start, stop, length) out of captured attention.
 
     Texts that the corpus could not provide are simply not there: a view counts what it got.
     Raises CausalStochasticError naming subject, text, layer, head and row.
     """
     from resolvent.operators import check_causal_stochastic, unpack_lower
 
-    capture = call.inputs[0]
     attention = capture.arrays["attention"]
     first = int(capture.metadata["start"])
     captured = int(capture.metadata["length"])

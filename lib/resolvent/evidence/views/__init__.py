@@ -32,6 +32,9 @@ VIEWS: dict[str, str] = {
     "engagement": "resolvent.evidence.views.engagement:Engagement",
     "contest": "resolvent.evidence.views.contest:Contest",
     "ablation": "resolvent.evidence.views.ablation:Ablation",
+    "residual_stream": "resolvent.evidence.views.residual_stream:ResidualStream",
+    "clamping": "resolvent.evidence.views.clamping:Clamping",
+    "bos_mlp": "resolvent.evidence.views.bos_mlp:BosMlp",
 }
 
 
