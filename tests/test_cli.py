@@ -156,7 +156,9 @@ def test_evidence_is_listed_and_deleted_on_request_only(study):
     study.run("claims", "-k", "good", "--subject=ada")
     listed = resolvent("evidence").stdout
     assert "6 shards" in listed
-    assert "4 shards" in listed  # made by the stages as they were
+    assert "--delete removes 4 shards that no claim needs" in listed  # made by the stages as they were
+    (study.root / ".evidence/shards" / f"{'9' * 64}.parquet").write_bytes(b"alone")
+    assert "removes 4 shards that no claim needs as it stands and remains of 1 others" in resolvent("evidence").stdout
     assert "deleted 4 shards" in resolvent("evidence", "--delete").stdout
     assert "2 shards" in resolvent("evidence").stdout
     study.write("claims/test_broken.py", "import nothing_of_that_name\n")

@@ -7,7 +7,7 @@ import pytest
 
 LIBRARY = Path(__file__).parents[1] / "lib" / "resolvent"
 
-GROUND = {"errors", "strict_yaml", "keyed_random", "study"}
+GROUND = {"errors", "strict_yaml", "keyed_random", "study", "writable"}
 
 ABOVE_GROUND = {
     "operators": set(),

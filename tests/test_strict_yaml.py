@@ -28,6 +28,23 @@ def test_a_number_that_is_another_one_to_yaml_is_refused(number: str) -> None:
         parse_yaml(f"texts: {number}", source="mine.yaml")
 
 
+@pytest.mark.parametrize("text", ["a: 1\nb: [2\n", "a: 1\nb: @c\n", "a: 1\n\tb: 2\n", "a: 1\nb: \a\n"])
+def test_a_syntax_error_names_the_file_alone(text: str) -> None:
+    """PyYAML calls what it parses "<unicode string>", which is nobody's file."""
+    with pytest.raises(YamlError, match=r"^mine\.yaml: .*not valid YAML") as raised:
+        parse_yaml(text, source="mine.yaml")
+    assert "unicode string" not in str(raised.value)
+    assert "\n" not in str(raised.value)
+
+
+def test_keys_that_are_the_same_to_yaml_are_named_as_written() -> None:
+    """`1` and `true` fall on one place of a mapping."""
+    with pytest.raises(
+        YamlError, match=r"line 2: key 'true' stands twice \(first at line 1, as '1', which is the same"
+    ):
+        parse_yaml("1: a\ntrue: b\n", source="mine.yaml")
+
+
 def test_a_date_that_is_none_is_refused() -> None:
     with pytest.raises(YamlError, match="not valid YAML: month"):
         parse_yaml("registered: 2026-13-01", source="mine.yaml")
@@ -56,5 +73,5 @@ def test_an_unreadable_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(YamlError, match=r"missing\.yaml"):
         read_yaml(tmp_path / "missing.yaml")
     (tmp_path / "bad.yaml").write_text("a: [1, 2\n")
-    with pytest.raises(YamlError, match=r"bad\.yaml: not valid YAML"):
+    with pytest.raises(YamlError, match=r"bad\.yaml: line 2: not valid YAML"):
         read_yaml(tmp_path / "bad.yaml")

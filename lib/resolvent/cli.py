@@ -143,6 +143,7 @@ def record(arguments: argparse.Namespace) -> int:
 
 def subjects(arguments: argparse.Namespace) -> int:
     from resolvent.models.subjects import load_subjects
+    from resolvent.pytest_plugin.availability import why_unavailable
     from resolvent.report.subject_words import figure_words
 
     study = _study(arguments)
@@ -150,7 +151,7 @@ def subjects(arguments: argparse.Namespace) -> int:
     law = _latest_law(study)
     members = {name: [cohort for cohort, names in found.cohorts.items() if name in names] for name in found.subjects}
     for name, subject in found.subjects.items():
-        reason = found.available(study, subject)
+        reason = why_unavailable(study, found, subject)
         facts = ", ".join(f"{key} {value}" for key, value in subject.attributes().items())
         print(f"{name}  [{', '.join(members[name]) or ('local' if not subject.frozen else 'no cohort')}]")
         print(f"    {figure_words(study, subject, law.get(name)).partition(': ')[2]}")
@@ -219,18 +220,24 @@ def evidence(arguments: argparse.Namespace) -> int:
 
     study = _study(arguments)
     items = inventory(Store(study.evidence), needed_keys(study, load_subjects(study).subjects))
-    print(f"{study.evidence}: {len(items)} shards, {sum(item.bytes for item in items) / 2**20:.1f} MiB")
+    complete, size = sum(item.kind == "complete" for item in items), sum(item.bytes for item in items) / 2**20
+    print(f"{study.evidence}: {complete} shards, {size:.1f} MiB")
     for item in items:
         age = (time.time() - item.created) / 86400
-        use = "needed" if item.needed else "remains" if item.kind == "remains" else "unneeded"
-        print(f"  {item.bytes / 2**20:9.2f} MiB  {age:6.1f} days  {item.seconds:7.1f} s  {use:8}  {item.id}")
+        use = "needed" if item.needed else "unneeded" if item.kind == "complete" else item.kind
+        print(f"  {item.bytes / 2**20:9.2f} MiB  {age:6.1f} days  {item.seconds:7.1f} s  {use:11}  {item.id}")
     superfluous = unneeded(items)
     size = sum(item.bytes for item in superfluous) / 2**20
+    shards = sum(item.kind == "complete" for item in superfluous)
+    parts = [f"{shards} shards that no claim needs as it stands"] if shards else []
+    if len(superfluous) > shards:
+        parts.append(f"remains of {len(superfluous) - shards} others")
+    what = " and ".join(parts) or "0 shards"
     if arguments.delete:
         freed = delete(Store(study.evidence), superfluous)
-        print(f"deleted {len(superfluous)} shards that no claim needs, {freed / 2**20:.1f} MiB")
+        print(f"deleted {what}, {freed / 2**20:.1f} MiB")
     elif superfluous:
-        print(f"{len(superfluous)} shards ({size:.1f} MiB) are needed by no claim as it stands: --delete removes them")
+        print(f"--delete removes {what} ({size:.1f} MiB)")
     return 0
 
 

@@ -16,6 +16,9 @@ _LOOKS_LIKE_A_NUMBER = re.compile(r"[-+]?(\d[\d_]*\.?\d*|\.\d+)[eE][-+]?\d+$")
 # 010 is 8 and 1:30 is 90 to YAML 1.1.
 _OCTAL_OR_CLOCK = re.compile(r"[-+]?(0[\d_]+|\d[\d_]*(:[0-5]?\d)+(\.[\d_]*)?)$")
 
+# PyYAML's name for a text that it was handed.
+_UNNAMED = re.compile(r'\s*in "<unicode string>",')
+
 _Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
@@ -28,7 +31,7 @@ class _StrictLoader(_Loader):  # type: ignore[misc, valid-type]
 
 
 def _mapping(loader: Any, node: yaml.MappingNode) -> dict[Any, Any]:
-    seen: dict[Any, int] = {}
+    seen: dict[Any, yaml.Node] = {}
     for key_node, _ in node.value:
         if key_node.tag == "tag:yaml.org,2002:merge":
             continue
@@ -37,8 +40,13 @@ def _mapping(loader: Any, node: yaml.MappingNode) -> dict[Any, Any]:
         if not isinstance(key, str | int | float | bool):
             raise YamlError(f"line {line}: a key must be a word or a number, found {key!r}")
         if key in seen:
-            raise YamlError(f"line {line}: key '{key}' stands twice (first at line {seen[key]}); keep one")
-        seen[key] = line
+            first = seen[key]
+            written = "" if first.value == key_node.value else f", as '{first.value}', which is the same to YAML"
+            raise YamlError(
+                f"line {line}: key '{key_node.value}' stands twice "
+                f"(first at line {first.start_mark.line + 1}{written}); keep one"
+            )
+        seen[key] = key_node
     loader.flatten_mapping(node)
     return {
         loader.construct_object(key, deep=True): loader.construct_object(value, deep=True) for key, value in node.value
@@ -83,8 +91,12 @@ def parse_yaml(text: str, *, source: Path | str) -> Any:
         return yaml.load(text, Loader=_StrictLoader)
     except YamlError as error:
         raise YamlError(f"{source}: {error}") from None
+    except yaml.MarkedYAMLError as error:
+        words = ", ".join(filter(None, (error.context, error.problem)))
+        place = f"line {error.problem_mark.line + 1}: " if error.problem_mark else ""
+        raise YamlError(f"{source}: {place}not valid YAML: {words}") from None
     except (yaml.YAMLError, ValueError) as error:  # a ValueError from dates
-        raise YamlError(f"{source}: not valid YAML: {error}") from None
+        raise YamlError(f"{source}: not valid YAML: {_UNNAMED.sub(' at', str(error))}") from None
 
 
 def read_yaml(path: Path) -> Any:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
+from resolvent.errors import ResolventError
 from resolvent.evidence.shards import Call, Result, Stage
 from resolvent.keyed_random import generator
 
@@ -50,6 +51,11 @@ def fails(call: Call) -> Result:
     raise ZeroDivisionError("by design")
 
 
+def refuses(call: Call) -> Result:
+    log(call, "begin")
+    raise ResolventError("no weights here")
+
+
 def threads(call: Call) -> Result:
     """How many threads each numerical library would use within the call."""
     from threadpoolctl import threadpool_info
@@ -69,6 +75,7 @@ def nothing(call: Call) -> Result:
 NUMBERS = Stage("numbers", 1, "counting_stages:numbers", "arrays", sources=("counting_stages",))
 TOTAL = Stage("total", 1, "counting_stages:total", "table", sources=("resolvent.keyed_random",))
 FAILS = Stage("fails", 1, "counting_stages:fails", "table", sources=())
+REFUSES = Stage("refuses", 1, "counting_stages:refuses", "table", sources=())
 THREADS = Stage("threads", 1, "counting_stages:threads", "arrays", sources=())
 NOTHING = Stage("nothing", 1, "counting_stages:nothing", "table", sources=())
 HEAVY = Stage("heavy", 1, "counting_stages:numbers", "arrays", sources=(), loads_model=True)

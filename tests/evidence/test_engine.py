@@ -11,9 +11,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from counting_stages import FAILS, HEAVY, NOTHING, THREADS, calls
+from counting_stages import FAILS, HEAVY, NOTHING, REFUSES, THREADS, calls
 from evidence_builders import build_engine, build_study, build_subjects, numbers, total
 
+from resolvent.errors import ResolventError
 from resolvent.evidence.engine import Engine, EvidenceWarning, ShardFailed, merge_accounts
 from resolvent.evidence.fingerprint import SourceChanged
 from resolvent.evidence.shards import Shard
@@ -126,6 +127,17 @@ def test_a_failing_stage_shows_its_own_traceback_once(tmp_path: Path) -> None:
         with pytest.raises(ShardFailed, match=r"fails\[toy/f\] failed earlier(.|\n)*ZeroDivisionError: by design"):
             other.require([total(shard)])
     assert names(tmp_path) == ["f"]
+
+
+def test_a_mistake_of_the_user_is_told_in_its_message_alone(tmp_path: Path) -> None:
+    """A ResolventError says what to do; fifteen lines of our own calls, again for every dependent, bury it."""
+    shard = Shard(REFUSES, "toy", "r", {"name": "r"})
+    engine = build_engine(tmp_path)
+    with pytest.raises(ResolventError):
+        engine.require([shard])
+    with pytest.raises(ShardFailed) as caught:
+        build_engine(tmp_path).require([total(shard)])
+    assert str(caught.value) == "refuses[toy/r] failed earlier in this run: no weights here"
 
 
 def test_the_next_run_tries_a_failed_shard_again(tmp_path: Path) -> None:

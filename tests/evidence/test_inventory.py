@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from evidence_builders import build_engine, numbers, total
 
 from resolvent.evidence.inventory import delete, inventory, unneeded
@@ -41,6 +42,43 @@ def test_remains_are_listed_and_deleted_apart(tmp_path: Path) -> None:
     assert delete(engine.store, remains) == 9
     assert engine.store.remains() == {}
     engine.load(numbers("a"))
+
+
+def test_what_is_being_computed_is_neither_remains_nor_superfluous(tmp_path: Path) -> None:
+    """It was listed as 20,000 days old, and offered for deletion."""
+    engine = build_engine(tmp_path)
+    engine.require([numbers("a")])
+    key = engine.key(numbers("b"))
+    (engine.store.shards / f"{key}.safetensors.aa.tmp").write_bytes(b"half")
+    with engine.store.lock(key):
+        items = {item.key: item for item in inventory(engine.store, {engine.key(numbers("a"))})}
+    assert items[key].kind == "in progress"
+    assert items[key].created > 1e9
+    assert unneeded(items.values()) == []
+    assert [item.kind for item in unneeded(inventory(engine.store, {engine.key(numbers("a"))}))] == ["remains"]
+
+
+def test_a_file_that_is_gone_meanwhile_is_not_listed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A writer renames its temporary file between the listing and the question how old it is."""
+    engine = build_engine(tmp_path)
+    engine.require([numbers("a")])
+    key = engine.key(numbers("b"))
+    gone = {key: [engine.store.shards / f"{key}.safetensors.aa.tmp"]}
+    monkeypatch.setattr(engine.store, "remains", lambda: gone)
+    assert [item.id for item in inventory(engine.store, ())] == ["numbers[toy/a]"]
+
+
+def test_a_foreign_folder_stops_no_deletion(tmp_path: Path) -> None:
+    """Whatever somebody has put there, what was asked for goes."""
+    engine = build_engine(tmp_path)
+    engine.require([numbers("a"), numbers("b")])
+    (engine.store.shards / "foreign.json").mkdir()
+    (engine.store.shards / "other.parquet").mkdir()
+    items = inventory(engine.store, ())
+    assert sorted(item.id for item in items) == ["numbers[toy/a]", "numbers[toy/b]"]
+    assert delete(engine.store, items) > 0
+    assert engine.store.keys() == set()
+    assert (engine.store.shards / "foreign.json").is_dir()
 
 
 def test_delete_passes_over_what_is_in_progress(tmp_path: Path) -> None:

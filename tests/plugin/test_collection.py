@@ -1,5 +1,7 @@
 """What is collected, and what evidence is planned for it."""
 
+import pytest
+
 
 def test_a_selection_plans_only_what_it_needs(study):
     """-k on one claim must not compute the evidence of another."""
@@ -57,6 +59,46 @@ def test_mistakes_of_a_claim_are_named_at_collection(study):
     assert "Traceback" not in run.output
     only = study.run("claims/test_all.py", "--subject=ada")
     assert only.words == {"good[ada]": "SUPPORTED EXPLORATORY"}
+
+
+@pytest.mark.parametrize("workers", ["0", "2"])
+@pytest.mark.parametrize("place", ["fake_evidence:Nobody", "fake_evidenc:Numbers"])
+def test_a_view_that_is_not_there_is_a_mistake_of_the_study(study, place, workers):
+    """The hook's path is the user's: exit 4 and one line, no internal error."""
+    study.claim("good")
+    study.write("conftest.py", (study.root / "conftest.py").read_text().replace("fake_evidence:Numbers", place))
+    run = study.run("-n", workers)
+    assert run.code == 4, run.output
+    assert f"view 'numbers': {place} can't be imported" in run.output
+    assert "INTERNALERROR" not in run.output
+    assert "Traceback" not in run.output
+
+
+def test_a_null_that_is_not_drawn_is_refused_at_collection(study):
+    """Not in each of a hundred shards."""
+    evidence = (study.root / "fake_evidence.py").read_text()
+    study.write(
+        "fake_evidence.py",
+        evidence.replace('"count",', '"count", "nulls",').replace(
+            "    protocol_keys", "    null_kinds = frozenset({'shuffle'})\n    protocol_keys"
+        ),
+    )
+    study.claim("good", protocol="{texts: 1, value: 0.9, nulls: {shufle: 4}}")
+    run = study.run()
+    assert run.code == 2
+    assert "prereg/good.yaml: protocol.nulls: unknown null 'shufle'; allowed: shuffle" in run.output
+    assert study.computed("begin") == []
+
+
+def test_a_protocol_of_which_nothing_can_be_planned_fails_its_claim_alone(study):
+    """`texts: many` ended the whole session."""
+    study.claim("good", texts=1)
+    study.claim("odd", protocol="{texts: many, value: 0.9}")
+    run = study.run("--subject=ada")
+    assert run.code == 1
+    assert run.words == {"good[ada]": "SUPPORTED EXPLORATORY"}
+    assert "prereg/odd.yaml: protocol: no evidence can be planned of it (TypeError" in run.output
+    assert "INTERNALERROR" not in run.output
 
 
 def test_the_plugin_is_inert_outside_the_claims(study):

@@ -323,8 +323,12 @@ def test_amendment_needs_reason_registration_and_change(frozen: Study, tmp_path:
         amend(frozen, "interior_growth", path, "why")
     with pytest.raises(LedgerError, match="nothing to amend"):
         amend(frozen, "signed_census", frozen.prereg / "signed_census.yaml", "why")
-    with pytest.raises(ResolventError, match="claim: found 'signed_census'"):
+    with pytest.raises(ResolventError, match=r"new\.yaml: claim: found 'signed_census'; allowed: 'sink_floor'"):
         amend(frozen, "sink_floor", path, "why")
+    broken = tmp_path / "broken.yaml"
+    broken.write_text("claim: [", encoding="utf-8")
+    with pytest.raises(ResolventError, match=r"broken\.yaml: line 2: not valid YAML"):
+        amend(frozen, "signed_census", broken, "why")
     assert verify(frozen).problems == ()
 
 

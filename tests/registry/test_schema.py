@@ -51,6 +51,14 @@ def test_criteria_keep_their_order(project: Study) -> None:
             "lower-case",
         ),
         ("over: [heads, layers]", "over: [heads, texts]", "criteria.sinks_damp.interval.over[1]:", "'texts'", "layers"),
+        (
+            "over: [heads, layers]",
+            "over: texts",
+            "criteria.sinks_damp.interval.over:",
+            "'texts'",
+            "allowed: heads, layers",
+        ),
+        ("kind: confirmatory", "on: confirmatory", "yaml: the key", "true (yes, no, on", "words (quote it)"),
         ("level: 0.95", "level: 95", "criteria.sinks_damp.interval.level:", "95", "between 0 and 1"),
         ("level: 0.95", "level: 1e-3", "", "'1e-3'", "number"),
         ("draws: 2000", "draws: 2.5", "criteria.sinks_damp.interval.draws:", "2.5", "a whole number"),
@@ -139,6 +147,25 @@ def test_undeclared_protocol_key_is_refused(project: Study) -> None:
     check_protocol(claim, {"text", "length", "texts", "strong_sink"})
     with pytest.raises(SchemaError, match=r"sink_floor.yaml: protocol: unknown key 'strong_sink'; allowed: length"):
         check_protocol(claim, {"text", "length", "texts"})
+
+
+@pytest.mark.parametrize(
+    ("nulls", "message"),
+    [
+        ("{row_perm: 4}", "unknown null 'row_perm'; allowed: bos_preserving, row_permutation"),
+        ("{row_permutation: many}", "row_permutation: found 'many'; allowed: a whole number from 1"),
+        ("{row_permutation: 0}", "row_permutation: found 0; allowed: a whole number from 1"),
+        ("row_permutation", "found 'row_permutation'; allowed: the number of draws by kind"),
+    ],
+)
+def test_nulls_that_cannot_be_drawn_are_refused(study: Study, nulls: str, message: str) -> None:
+    """A shard that fails would say it too late."""
+    path = study.prereg / "signed_census.yaml"
+    edit(path, "nulls: {row_permutation: 4}", f"nulls: {nulls}")
+    claim = load_claim(path)
+    with pytest.raises(SchemaError, match=f"protocol.nulls.*{message}"):
+        check_protocol(claim, set(claim.protocol), {"row_permutation", "bos_preserving"})
+    check_protocol(claim, set(claim.protocol))
 
 
 def test_claims_on_other_architectures_do_not_apply(project: Study) -> None:

@@ -31,11 +31,15 @@ LONGEST_PAUSE = 0.5
 
 
 class ShardFailed(ResolventError):
-    """A shard failed earlier in this run, here or in another process; carries its first traceback."""
+    """A shard failed earlier in this run, here or in another process.
 
-    def __init__(self, shard_id: str, traceback_text: str) -> None:
-        super().__init__(f"{shard_id} failed earlier in this run:\n{traceback_text}")
-        self.shard_id, self.traceback_text = shard_id, traceback_text
+    failure  its first traceback; of a ResolventError, which says all there is to know, the message alone
+    """
+
+    def __init__(self, shard_id: str, failure: str) -> None:
+        separator = "\n" if "\n" in failure else " "
+        super().__init__(f"{shard_id} failed earlier in this run:{separator}{failure}")
+        self.shard_id, self.failure = shard_id, failure
 
 
 class EvidenceWarning(UserWarning):
@@ -172,7 +176,8 @@ class Engine:
                 raise
             except Exception as error:
                 error.add_note(f"in evidence shard {shard.id}")
-                self.store.write_failure(self.run_id, key, shard, traceback.format_exc())
+                told = str(error) if isinstance(error, ResolventError) else traceback.format_exc()
+                self.store.write_failure(self.run_id, key, shard, told)
                 raise
         return True
 

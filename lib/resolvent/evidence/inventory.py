@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
+
+from resolvent.evidence.store import StoreNotWritable
 
 if TYPE_CHECKING:
     from resolvent.evidence.store import Store
@@ -15,16 +18,17 @@ class Item:
     """One shard's files.
 
     id       of the shard; the key's first digits where no sidecar tells it
-    kind     complete, or remains: of a killed write, a damaged shard set aside, a payload without sidecar
-    bytes    of payload, or of all remains
+    kind     complete; in progress: being computed now; or remains: of a killed write, a damaged shard set aside, a
+             payload without sidecar
+    bytes    of payload, or of all that lies there
     created  seconds since the epoch
-    seconds  that computing it took, 0 for remains
+    seconds  that computing it took, 0 where it isn't complete
     needed   whether a current key names it; remains never are
     """
 
     key: str
     id: str
-    kind: Literal["complete", "remains"]
+    kind: Literal["complete", "in progress", "remains"]
     bytes: int
     created: float
     seconds: float
@@ -44,10 +48,23 @@ def inventory(store: Store, current: Collection[str]) -> list[Item]:
         else:
             items.append(Item(key, entry.id, "complete", entry.bytes, entry.created, entry.seconds, key in current))
     for key, files in store.remains().items():
-        statuses = [file.stat() for file in files if file.exists()]
-        size, newest = sum(status.st_size for status in statuses), max((s.st_mtime for s in statuses), default=0.0)
-        items.append(Item(key, key[:12], "remains", size, newest, 0.0, False))
+        statuses = []
+        for file in files:
+            with suppress(FileNotFoundError):  # renamed since, by whoever is writing it
+                statuses.append(file.stat())
+        if statuses:
+            size, newest = sum(status.st_size for status in statuses), max(status.st_mtime for status in statuses)
+            kind = _kind_of_remains(store, key)
+            items.append(Item(key, key[:12], kind, size, newest, 0.0, False))
     return sorted(items, key=lambda item: (-item.created, item.id))
+
+
+def _kind_of_remains(store: Store, key: str) -> Literal["in progress", "remains"]:
+    try:
+        with store.lock(key) as held:
+            return "remains" if held else "in progress"
+    except StoreNotWritable:
+        return "remains"  # nobody writes here
 
 
 def delete(store: Store, items: Iterable[Item]) -> int:
@@ -64,4 +81,5 @@ def delete(store: Store, items: Iterable[Item]) -> int:
 
 
 def unneeded(items: Iterable[Item]) -> list[Item]:
-    return [item for item in items if not item.needed]
+    """Those that may be deleted: not what is needed, nor what is being computed."""
+    return [item for item in items if not item.needed and item.kind != "in progress"]

@@ -29,6 +29,7 @@ from resolvent.errors import ResolventError
 from resolvent.evidence.keys import canonical_json
 from resolvent.evidence.locks import try_lock
 from resolvent.evidence.shards import Result, Shard
+from resolvent.writable import why_not_writable
 
 if TYPE_CHECKING:
     import numpy as np
@@ -114,6 +115,10 @@ class Store:
             except OSError as error:
                 raise self._not_writable(file, 0, error) from error
             yield held
+
+    def why_not_writable(self) -> str | None:
+        """None where evidence can be written, else the reason in words. Makes the folder where it is missing."""
+        return why_not_writable(self.folder)
 
     def has(self, key: str) -> bool:
         return self._sidecar(key).exists()
@@ -259,12 +264,12 @@ class Store:
     def write_failure(self, run: str, key: str, shard: Shard, text: str) -> None:
         """Marks a shard as failed in this run. Best effort: a full disk must not hide the failure itself."""
         with suppress(ResolventError):
-            self._put(self._failure(run, key), json.dumps({"id": shard.id, "traceback": text}).encode())
+            self._put(self._failure(run, key), json.dumps({"id": shard.id, "failure": text}).encode())
 
     def failure(self, run: str, key: str) -> str | None:
-        """The traceback of the first failure of this shard in this run."""
+        """What was written of the first failure of this shard in this run."""
         try:
-            return str(json.loads(self._failure(run, key).read_bytes())["traceback"])
+            return str(json.loads(self._failure(run, key).read_bytes())["failure"])
         except (OSError, ValueError, KeyError):
             return None
 
@@ -275,8 +280,10 @@ class Store:
         return self.shards / (key + SIDECAR)
 
     def _names(self) -> list[str]:
+        """Of the files of shards; a folder among them is none of ours."""
         try:
-            return os.listdir(self.shards)
+            with os.scandir(self.shards) as found:
+                return [file.name for file in found if file.is_file()]
         except (FileNotFoundError, NotADirectoryError):
             return []
 

@@ -8,7 +8,7 @@
     outcomes       the exceptions by which a verdict ends a test
     verdicts       outcome, letter and word on pytest's reports
     controller     verdicts.jsonl, the gate, the summary
-    completeness, crashes, progress   what the controller uses
+    availability, completeness, crashes, progress   what the controller uses
     plan_only      `--resolvent-plan`
 
 Loaded by the root conftest.py. Without an argument that covers claims/ it does nothing. Begin with `study_run`.

@@ -79,15 +79,35 @@ class Collection:
                 continue
             if claim_and_subject(item)[1] not in self.run.unavailable:
                 shards += item.stash[needs_key]
-        self.planned = plan(self.run.engine, shards)
+        try:
+            self.planned = plan(self.run.engine, shards)
+        except ResolventError as error:
+            raise pytest.UsageError(str(error)) from None
+        self._check_store(session.config)
         items[:0] = [ShardItem.of(session, self.run.engine, shard) for shard in self.planned.missing]
         return result
+
+    def _check_store(self, config: pytest.Config) -> None:
+        """Raises pytest.UsageError where evidence is missing and the store can't take it.
+
+        Not in workers: xdist shows an error of theirs as one of its own, and there each shard says it.
+        """
+        assert self.planned is not None
+        if self.run.options.plan_only or config.option.collectonly or hasattr(config, "workerinput"):
+            return
+        reason = self.run.engine.store.why_not_writable() if self.planned.missing else None
+        if reason is not None:
+            raise pytest.UsageError(
+                f"{reason}, and {len(self.planned.missing)} shards of evidence are missing from it; "
+                "name another folder with --evidence-dir=DIR"
+            )
 
     def _in_claims(self, path: Path) -> bool:
         return self.run.claims_folder in path.parents
 
     def _claim_of(self, metafunc: pytest.Metafunc) -> Claim:
         """The claim that a test function is named after, its protocol checked against the views it uses."""
+        from resolvent.evidence.views import allowed_keys, allowed_nulls
         from resolvent.registry import check_protocol
 
         name = metafunc.definition.originalname.removeprefix("test_")
@@ -99,10 +119,7 @@ class Collection:
                 f"test_{name}: asks for no view of the evidence (its arguments beside claim: {asked or 'none'}); "
                 f"there are {', '.join(sorted(self.run.views))}"
             )
-        allowed: set[str] = set()
-        for view in views:
-            allowed |= view.protocol_keys
-        check_protocol(claim, allowed)
+        check_protocol(claim, allowed_keys(views), allowed_nulls(views))
         return claim
 
     def _views(self, fixturenames: list[str]) -> Iterator[Any]:
@@ -111,17 +128,16 @@ class Collection:
     def _needs(self, item: pytest.Item) -> list[Shard]:
         name, subject = claim_and_subject(item)
         protocol = self.run.protocol(self.run.claim(name))
-        shards: list[Shard] = []
-        for view in self._views(item.fixturenames):  # type: ignore[attr-defined]
-            try:
-                shards += view.shards(self.run.subject(subject), self.run.subjects, protocol)
-            except KeyError as error:
-                if error.args[0] in protocol or error.args[0] not in view.protocol_keys:
-                    raise
-                raise ResolventError(
-                    f"prereg/{name}.yaml: protocol: missing key '{error.args[0]}', which {view.__name__} needs"
-                ) from None
-        return shards
+        try:
+            return [
+                shard
+                for view in self._views(item.fixturenames)  # type: ignore[attr-defined]
+                for shard in view.shards(self.run.subject(subject), self.run.subjects, protocol)
+            ]
+        except (KeyError, TypeError, ValueError) as error:
+            raise ResolventError(
+                f"prereg/{name}.yaml: protocol: no evidence can be planned of it ({type(error).__name__}: {error})"
+            ) from error
 
 
 def is_claim_item(item: pytest.Item) -> bool:

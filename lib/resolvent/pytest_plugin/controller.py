@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import time
 from collections.abc import Iterable, Sequence
@@ -12,7 +13,7 @@ import pytest
 from resolvent.pytest_plugin.completeness import Completeness, Pair, completeness, pair_of, tested_claims
 from resolvent.pytest_plugin.progress import Progress, terminal_writer
 from resolvent.pytest_plugin.study_run import WORKER_KEY, StudyRun
-from resolvent.report.run_folder import RunFolder
+from resolvent.report.run_folder import HTML_REPORT, PROVENANCE, REPORT, VERDICTS, RunFolder
 from resolvent.report.subject_words import SubjectWords
 from resolvent.report.verdict_line import VerdictLine
 
@@ -22,13 +23,15 @@ class Controller:
 
     folder      of this run, once a claim is known to be selected
     lines       one verdict a claim × subject: a worker killed after reporting gives a second, equal one
-    conflicts   pairs whose second verdict differed from the first: an error
+    judged_by   the test's file of each pair's first verdict
+    conflicts   pairs whose second verdict differed from the first: an error, in words
     selected, reported   pairs of this run
     evidence    keys that verdicts rest on
     durations   node id -> seconds
     gate        the completeness, at the end
     words       what each subject is, at the end
-    html_problem  why report.html could not be made; empty where it could
+    problems    what could not be written or made, a line each
+    kept        whether the verdicts could be written
     """
 
     def __init__(self, run: StudyRun, config: pytest.Config) -> None:
@@ -36,7 +39,8 @@ class Controller:
         self.config = config
         self.folder: RunFolder | None = None
         self.lines: dict[Pair, VerdictLine] = {}
-        self.conflicts: dict[Pair, tuple[str, str]] = {}
+        self.judged_by: dict[Pair, str] = {}
+        self.conflicts: dict[Pair, str] = {}
         self.unavailable: set[Pair] = set()
         self.selected: set[Pair] = set()
         self.reported: set[Pair] = set()
@@ -44,7 +48,8 @@ class Controller:
         self.durations: dict[str, float] = {}
         self.gate: Completeness | None = None
         self.words: tuple[SubjectWords, ...] = ()
-        self.html_problem = ""
+        self.problems: list[str] = []
+        self.kept = True
         self.progress = Progress(terminal_writer(config))
         self._began = datetime.datetime.now(datetime.UTC)
         self._clock = time.monotonic()
@@ -85,7 +90,7 @@ class Controller:
             self.unavailable.add(pair)
         if hasattr(report, "resolvent_verdict"):
             self.evidence.update(report.resolvent_evidence)
-            self._keep(pair, report.resolvent_verdict)
+            self._keep(pair, report.resolvent_verdict, report.nodeid.partition("::")[0])
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
@@ -102,6 +107,8 @@ class Controller:
         if (self.gate.incomplete or self.conflicts) and session.exitstatus in (0, pytest.ExitCode.NO_TESTS_COLLECTED):
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
         self._write()
+        if not self.kept and session.exitstatus == 0:
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
         from resolvent.report.terminal import write_summary
@@ -118,8 +125,9 @@ class Controller:
         )
         for text, colour in self._notes():
             terminalreporter.write_line(text, **{colour: True})
-        for name in ("report.html", "report.md", "verdicts.jsonl", "provenance.json"):
-            terminalreporter.write_line(str(self.folder.path / name))
+        for name in (HTML_REPORT, REPORT, VERDICTS, PROVENANCE):
+            if (self.folder.path / name).is_file():
+                terminalreporter.write_line(str(self.folder.path / name))
 
     @property
     def exploratory(self) -> bool:
@@ -143,15 +151,19 @@ class Controller:
             return RunFolder(given.resolve())
         return RunFolder.create(self.run.study.runs, now=self._began)
 
-    def _keep(self, pair: Pair, json_line: str) -> None:
+    def _keep(self, pair: Pair, json_line: str, file: str) -> None:
         line = VerdictLine.from_json_line(json_line)
         before = self.lines.get(pair)
         if before is None:
-            self.lines[pair] = line
+            self.lines[pair], self.judged_by[pair] = line, file
             assert self.folder is not None
-            self.folder.append(json_line)
+            # What a full disk swallows here is tried again, and said, at the end.
+            with contextlib.suppress(OSError):
+                self.folder.append(json_line)
         elif before.to_json_line() != line.to_json_line():
-            self.conflicts[pair] = (before.judgement.verdict, line.judgement.verdict)
+            first, second = before.judgement.verdict, line.judgement.verdict
+            other = f"{second} with other metrics" if first == second else second
+            self.conflicts[pair] = f"{first} by {self.judged_by[pair]}, {other} by {file}"
 
     def _expected(self) -> set[Pair]:
         """Registered claims × the cohort's subjects to which they apply."""
@@ -201,13 +213,22 @@ class Controller:
         try:
             facts["bos_mass_law"] = law_of_subjects(evidence, lines, facts)
         except Exception as error:
-            self.html_problem = f"the BOS-mass law was not evaluated: {error!r}"
+            self.problems.append(f"the BOS-mass law was not evaluated: {error!r}")
         self.words = subject_words(subjects, lines, facts)
-        self.folder.finish(lines, facts, markdown_report(study, subjects, lines, facts))
+        try:
+            self.folder.finish(lines, facts, markdown_report(study, subjects, lines, facts))
+        except OSError as error:
+            what = error.filename or self.folder.path
+            self.problems.append(
+                f"{what}: can't be written ({error.strerror or error}): this run is not kept. Its evidence is; make "
+                "room and run again"
+            )
+            self.kept = False
+            return
         try:
             write_html(study, subjects, lines, facts, folder=self.folder.path, evidence=evidence)
         except Exception as error:
-            self.html_problem = f"report.html was not made: {error!r} (resolvent report {self.folder.path})"
+            self.problems.append(f"report.html was not made: {error!r} (resolvent report {self.folder.path})")
 
     def _frozen(self) -> dict[str, dict[str, Any]]:
         """Of each judged claim the frozen hash and the protocol as this run followed it."""
@@ -245,11 +266,9 @@ class Controller:
             )
         for claim, subject in self.gate.incomplete:
             notes.append((f"INCOMPLETE: no verdict for {claim} on {subject}", "red"))
-        for (claim, subject), verdicts in sorted(self.conflicts.items()):
-            results = ", ".join(verdicts)
+        for (claim, subject), results in sorted(self.conflicts.items()):
             notes.append((f"ERROR: {claim} on {subject} was judged twice, with different results: {results}", "red"))
-        if self.html_problem:
-            notes.append((self.html_problem, "red"))
+        notes += [(problem, "red") for problem in self.problems]
         for name in sorted({subject for _, subject in self.unavailable}):
             notes.append((f"UNAVAILABLE: {self.run.unavailable[name]}", "red"))
         drafts = self._drafts()

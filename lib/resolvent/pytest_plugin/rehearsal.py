@@ -83,7 +83,7 @@ def _verdict(
     which: str,
 ) -> VerdictLine:
     from resolvent.evidence.planted import PlantedEvidence
-    from resolvent.evidence.views import TooFewTexts
+    from resolvent.evidence.views import TooFewTexts, allowed_keys, allowed_nulls
     from resolvent.keyed_random import generator
     from resolvent.models.subjects import load_subjects
     from resolvent.registry import check_protocol
@@ -101,7 +101,8 @@ def _verdict(
     unknown = [name for name in wanted if name not in views]
     if unknown:
         raise RehearsalError(f"test_{claim.name} takes {', '.join(unknown)}; allowed: claim, {', '.join(views)}")
-    check_protocol(claim, {key for name in wanted for key in views[name].protocol_keys})
+    asked = [views[name] for name in wanted]
+    check_protocol(claim, allowed_keys(asked), allowed_nulls(asked))
     try:
         made = {name: views[name](subject, run.subjects, bound.protocol, evidence.load) for name in wanted}
         test(claim=bound, **made)
@@ -176,18 +177,14 @@ def _test(study: Study, name: str) -> Callable[..., None]:
 
 def _views(study: Study) -> dict[str, Any]:
     """The views by name: the library's, and those that the study's conftest.py hands over."""
-    from resolvent.evidence.views import VIEWS
+    from resolvent.evidence.views import VIEWS, view_class
 
     entries = dict(VIEWS)
     conftest = study.root / "conftest.py"
     if conftest.is_file():
         given = getattr(_module(conftest, ""), "pytest_resolvent_views", None)
         entries |= given() if given else {}
-    found = {}
-    for name, place in entries.items():
-        module, _, attribute = place.partition(":")
-        found[name] = getattr(importlib.import_module(module), attribute)
-    return found
+    return {name: view_class(name, place) for name, place in entries.items()}
 
 
 def _module(file: Path, missing: str) -> ModuleType:

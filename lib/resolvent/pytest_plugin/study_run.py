@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime
-import importlib
 import os
 import secrets
 from collections.abc import Iterable, Mapping
@@ -14,8 +13,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from resolvent.errors import ResolventError
+from resolvent.pytest_plugin.availability import why_unavailable
 from resolvent.pytest_plugin.options import RunOptions, run_options
 from resolvent.study import Study, open_study
+from resolvent.writable import why_not_writable
 
 if TYPE_CHECKING:
     from resolvent.evidence.engine import Engine
@@ -97,13 +98,14 @@ class StudyRun:
         return tuple(reasons)
 
     def load_views(self, entries: Iterable[Mapping[str, str]]) -> None:
-        """Imports the view classes. Raises ResolventError for a name that stands twice."""
+        """Imports the view classes. Raises ResolventError for a name that stands twice or a path that leads nowhere."""
+        from resolvent.evidence.views import view_class
+
         for entry in entries:
             for name, place in entry.items():
                 if name in self.views:
                     raise ResolventError(f"view '{name}' is defined twice; pytest_resolvent_views needs another name")
-                module, _, attribute = place.partition(":")
-                self.views[name] = getattr(importlib.import_module(module), attribute)
+                self.views[name] = view_class(name, place)
 
     def worker_input(self) -> dict[str, Any]:
         """What a worker, also a replacement, needs to rebuild this object: plain types only."""
@@ -115,7 +117,7 @@ class StudyRun:
             "recorded": [[claim, subject, verdict] for (claim, subject), verdict in self.recorded.items()],
             "unavailable": dict(self.unavailable),
             "amended": sorted(self.amended),
-            "engine": self.engine.snapshot(self.chosen),
+            "engine": self.engine.snapshot(name for name in self.chosen if name not in self.unavailable),
         }
 
 
@@ -139,15 +141,17 @@ def selects_whole_folder(config: pytest.Config, claims: Path) -> bool:
 def start_run(config: pytest.Config) -> StudyRun | None:
     """The run of the controller (or of the only process); None where no argument covers claims/.
 
-    Raises pytest.UsageError where a frozen file differs from the LEDGER, or an option names nothing.
+    Raises pytest.UsageError where a frozen file differs from the LEDGER, an option names nothing, or a folder that the
+    run would write to can't be written.
     """
     if not (config.rootpath / "prereg" / "subjects.yaml").is_file():
         return None
     if not covers_claims(config, config.rootpath / "claims"):
         return None
     options = run_options(config)
+    writes = not (options.plan_only or config.option.collectonly)
     try:
-        return _start(config.rootpath, options)
+        return _start(config.rootpath, options, writes=writes)
     except ResolventError as error:
         raise pytest.UsageError(str(error)) from None
 
@@ -174,7 +178,7 @@ def join_run(config: pytest.Config, given: Mapping[str, Any]) -> StudyRun:
     )
 
 
-def _start(root: Path, options: RunOptions) -> StudyRun:
+def _start(root: Path, options: RunOptions, *, writes: bool) -> StudyRun:
     from resolvent.evidence.engine import Engine
     from resolvent.models.devices import chosen_device
     from resolvent.registry import Ledger, recorded
@@ -189,7 +193,10 @@ def _start(root: Path, options: RunOptions) -> StudyRun:
             + "\nRestore the file, or register or amend it (resolvent verify | register | amend)."
         )
     subjects, chosen, cohort = _choose(study, options)
-    reasons = {name: subjects.available(study, subjects.subjects[name]) for name in chosen}
+    reasons = {name: why_unavailable(study, subjects, subjects.subjects[name]) for name in chosen}
+    engine = Engine(study, subjects, run_id=_run_id(), device=chosen_device(options.device))
+    if writes:
+        _check_writable(study, options, engine)
     return StudyRun(
         study=study,
         options=options,
@@ -201,9 +208,24 @@ def _start(root: Path, options: RunOptions) -> StudyRun:
         recorded={pair: outcome.verdict for pair, outcome in recorded(study).items()},
         unavailable={name: reason for name, reason in reasons.items() if reason},
         amended=frozenset(name for name in ledger.registered_claims() if ledger.amended(name)),
-        engine=Engine(study, subjects, run_id=_run_id(), device=chosen_device(options.device)),
+        engine=engine,
         ledger=ledger,
     )
+
+
+def _check_writable(study: Study, options: RunOptions, engine: Engine) -> None:
+    """Raises ResolventError where no verdict could be kept, or no evidence be computed.
+
+    A store that only can't be written is enough for claims whose evidence is complete, and refused later for others.
+    """
+    run_folder = options.run_dir.resolve() if options.run_dir is not None else study.runs
+    reason = why_not_writable(run_folder)
+    if reason is not None:
+        raise ResolventError(f"{reason}, so this run could not be kept; name another folder with --run-dir=DIR")
+    if not engine.present:
+        reason = engine.store.why_not_writable()
+        if reason is not None:
+            raise ResolventError(f"{reason}, and there is no evidence; name another folder with --evidence-dir=DIR")
 
 
 def _choose(study: Study, options: RunOptions) -> tuple[StudySubjects, tuple[str, ...], tuple[str, ...]]:

@@ -98,6 +98,8 @@ def _check_provenance(run_dir: Path) -> None:
         provenance = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise RecordError(f"{path}: cannot be read ({error}); was the run killed?") from None
+    if not isinstance(provenance, dict):
+        raise RecordError(f"{path}: expected a JSON object, found {type(provenance).__name__}")
     for key in ("partial", "exploratory"):
         if not isinstance(provenance.get(key), bool):
             raise RecordError(f"{path}: {key}: found {provenance.get(key)!r}; allowed: true or false")

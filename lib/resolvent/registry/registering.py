@@ -105,7 +105,8 @@ def amend(study: Study, claim: str, new_file: Path, reason: str, *, today: datet
         if frozen is None:
             registered = ", ".join(sorted(ledger.registered_claims())) or "none"
             raise LedgerError(f"{claim}: not registered, so simply edit it; registered: {registered}")
-        sha256 = _checked(study, claim, content)
+        load_claim(new_file, name=claim)
+        sha256 = claim_hash(new_file)
         if sha256 == frozen:
             raise LedgerError(f"{new_file}: equals what is registered; nothing to amend")
         number = len(ledger.amended(claim)) + 1
@@ -144,17 +145,6 @@ def amendments(study: Study, claim: str) -> tuple[Amendment, ...]:
         )
         for number, line in enumerate(lines, start=1)
     )
-
-
-def _checked(study: Study, claim: str, content: bytes) -> str:
-    """The hash of a claim file's content. Raises SchemaError where it isn't a version of `claim`."""
-    import tempfile
-
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / f"{claim}.yaml"
-        path.write_bytes(content)
-        load_claim(path)
-        return claim_hash(path)
 
 
 def _refusal(study: Study, what: str) -> str:

@@ -155,14 +155,18 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
         return rule
 
 
-def load_claim(path: Path) -> Claim:
+def load_claim(path: Path, *, name: str | None = None) -> Claim:
     """The claim of a YAML file.
 
+    name  of the claim that the file must hold; None: that of the file
     Raises YamlError and SchemaError, which name file, key, what was found and what is allowed: also for a name other
     than the file's, and for criteria whose support and refute could hold at once.
     """
     claim = typed(read_yaml(path), Claim, file=str(path))
-    for where, problem in _problems(claim, path):
+    if claim.claim != (name or path.stem):
+        why = "the claim to be replaced" if name else "the name of the file"
+        raise SchemaError(f"{path}: claim: found '{claim.claim}'; allowed: '{name or path.stem}', {why}")
+    for where, problem in _problems(claim):
         raise SchemaError(f"{path}: {where}: {problem}")
     return claim
 
@@ -173,19 +177,32 @@ def load_claims(study: Study) -> dict[str, Claim]:
     return {path.stem: load_claim(path) for path in paths}
 
 
-def check_protocol(claim: Claim, allowed_keys: set[str] | frozenset[str]) -> None:
-    """Raises SchemaError where the protocol has a key that no stage of the claim declares."""
+def check_protocol(
+    claim: Claim, allowed_keys: set[str] | frozenset[str], null_kinds: set[str] | frozenset[str] | None = None
+) -> None:
+    """Raises SchemaError where the protocol has a key that no stage of the claim declares, or nulls that it can't have.
+
+    null_kinds  the kinds of null that `nulls` may name; None: any
+    """
     for key in claim.protocol:
         if key not in allowed_keys:
             allowed = ", ".join(sorted(allowed_keys))
             raise SchemaError(f"prereg/{claim.claim}.yaml: protocol: unknown key '{key}'; allowed: {allowed}")
+    nulls = claim.protocol.get("nulls")
+    if nulls is not None and null_kinds is not None:
+        where, allowed = f"prereg/{claim.claim}.yaml: protocol.nulls", ", ".join(sorted(null_kinds))
+        if not isinstance(nulls, dict):
+            raise SchemaError(f"{where}: found {nulls!r}; allowed: the number of draws by kind ({allowed})")
+        for kind, draws in nulls.items():
+            if kind not in null_kinds:
+                raise SchemaError(f"{where}: unknown null '{kind}'; allowed: {allowed}")
+            if not isinstance(draws, int) or isinstance(draws, bool) or draws < 1:
+                raise SchemaError(f"{where}.{kind}: found {draws!r}; allowed: a whole number from 1")
 
 
-def _problems(claim: Claim, path: Path) -> list[tuple[str, str]]:
+def _problems(claim: Claim) -> list[tuple[str, str]]:
     """(key, what is wrong) for everything that types alone don't catch."""
     found: list[tuple[str, str | None]] = []
-    if claim.claim != path.stem:
-        found.append(("claim", f"found '{claim.claim}'; allowed: '{path.stem}', the name of the file"))
     for attribute, condition in claim.applies_to.items():
         found.append((f"applies_to.{attribute}", condition.check(attribute)))
     rules: dict[str, object] = {}

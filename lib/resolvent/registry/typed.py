@@ -49,7 +49,9 @@ def typed(value: Any, kind: type[T], *, file: str, path: str = "") -> T:
     location = location.removesuffix("`").removeprefix("key` in `").removeprefix("$")
     if of_a_key:
         key = next(key for key in _value_at(value, location) if not isinstance(key, str))
-        raise SchemaError(f"{file}: {_join(path, location)}: the key {key!r} is no word; allowed: words (quote it)")
+        where = _join(path, location)
+        told = f"{'true' if key else 'false'} (yes, no, on and off are such)" if isinstance(key, bool) else repr(key)
+        raise SchemaError(f"{file}: {where}{': ' if where else ''}the key {told} is no word; allowed: words (quote it)")
     if "[...]" in location:
         # msgspec does not say which entry of a mapping failed: try them one by one.
         head = location.partition("[...]")[0]
@@ -139,4 +141,8 @@ def _container_in(kind: Any) -> Any:
 
 
 def _literals_in(kind: Any) -> list[str]:
-    return [str(a) for m in _members(kind) if typing.get_origin(m) is typing.Literal for a in typing.get_args(m)]
+    """The words that a type allows; of a list those of its entries."""
+    members = _members(kind)
+    words = [str(a) for m in members if typing.get_origin(m) is typing.Literal for a in typing.get_args(m)]
+    entries = [m for m in members if typing.get_origin(m) in (tuple, list)]
+    return words or [word for m in entries for word in _literals_in(typing.get_args(m)[0])]

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from resolvent.errors import ResolventError
 from resolvent.registry import Ledger
 
 if TYPE_CHECKING:
@@ -68,7 +69,7 @@ def provenance(
         "ledger_anchor": "unanchored",
         "seed": subjects.seed,
         "subjects": {
-            subject.name: {"entry": _plain(subject.entry), "identity": _plain(subject.identity()), "note": subject.note}
+            subject.name: {"entry": _plain(subject.entry), "identity": _identity(subject), "note": subject.note}
             for subject in chosen
         },
         "texts": {name: _plain(subjects.texts[name].entry) for name in sorted(corpora)},
@@ -80,6 +81,14 @@ def provenance(
         "evidence": {"folder": str(study.evidence), "computed": computed, "cached": cached},
         "durations": {name: round(value, 4) for name, value in sorted(durations.items())},
     }
+
+
+def _identity(subject: Subject) -> Any:
+    """Plain; for a local model that can't be read the reason, in words."""
+    try:
+        return _plain(subject.identity())
+    except ResolventError as error:
+        return str(error)
 
 
 def _commit(study: Study) -> dict[str, Any]:

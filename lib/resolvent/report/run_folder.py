@@ -49,7 +49,8 @@ class RunFolder:
 
     def finish(self, lines: list[VerdictLine], provenance: dict[str, Any], report: str) -> None:
         """Replaces verdicts.jsonl by its sorted version, so that equal runs have equal files; writes the rest."""
-        self._file.close()
+        with contextlib.suppress(OSError):
+            self._file.close()  # flushes what the whole file, written next, has again
         ordered = sorted(lines, key=lambda line: line.pair)
         replace_text(self.path / VERDICTS, "".join(line.to_json_line() + "\n" for line in ordered))
         replace_text(self.path / PROVENANCE, json.dumps(provenance, indent=1, ensure_ascii=False, default=str) + "\n")
@@ -92,14 +93,21 @@ def read_run(path: Path) -> FinishedRun:
         provenance = {}
     except (OSError, ValueError) as error:
         raise ResolventError(f"{path / PROVENANCE}: cannot be read: {error}") from None
+    if not isinstance(provenance, dict):
+        raise ResolventError(f"{path / PROVENANCE}: expected a JSON object, found {type(provenance).__name__}")
     return FinishedRun(path, tuple(lines), provenance)
 
 
 def replace_text(path: Path, text: str) -> None:
     """Writes a file whole or not at all."""
     temporary = path.with_name(path.name + ".tmp")
-    temporary.write_text(text, encoding="utf-8")
-    os.replace(temporary, path)
+    try:
+        temporary.write_text(text, encoding="utf-8")
+        os.replace(temporary, path)
+    except OSError:
+        with contextlib.suppress(OSError):
+            temporary.unlink(missing_ok=True)
+        raise
 
 
 def _point_latest(runs: Path, name: str) -> None:

@@ -11,12 +11,14 @@ import pytest
 
 from resolvent.errors import ResolventError
 from resolvent.evidence.shards import Result, Shard
-from resolvent.evidence.views import TooFewTexts
+from resolvent.evidence.stages.common import TextMaps, null_maps
+from resolvent.evidence.views import VIEWS, TooFewTexts, allowed_nulls, view_class
 from resolvent.evidence.views.census import Census
 from resolvent.evidence.views.chain import Chain
 from resolvent.evidence.views.depth import Depth, DepthByState
 from resolvent.evidence.views.engagement import Engagement
 from resolvent.evidence.views.mask import Mask
+from resolvent.evidence.views.tables import HEAD_NULLS
 from resolvent.evidence.views.transients import Modes, Residuals
 from resolvent.operators import kreiss_from_bos_mass
 
@@ -146,6 +148,50 @@ def test_an_absent_null_is_named() -> None:
     """A claim that asks for a null its protocol doesn't draw is a mistake in the claim."""
     with pytest.raises(ResolventError, match="no null 'dirichlet'; it has: row_permutation"):
         census(constant({}, {})).excess("dirichlet")
+
+
+def test_an_unknown_column_is_named_with_those_there_are() -> None:
+    """A bare KeyError from inside the tables leaves the author of a claim to read our source."""
+    view = census(lambda shard, name, text, head: 1.0 + head * 0.0)
+    with pytest.raises(ResolventError, match=r"no column 'entropy'; there are: .*kreiss.*bos_mass"):
+        view.median("entropy")
+    with pytest.raises(ResolventError, match="no column 'entropy'"):
+        view.null("row_permutation", "entropy")
+
+
+@pytest.mark.parametrize("kind", sorted(HEAD_NULLS | {"row_perm"}))
+def test_the_kinds_of_null_that_views_allow_are_those_that_the_stage_draws(kind: str) -> None:
+    """Two lists, one of them in evidence that must not change with its readers."""
+    maps = np.tril(np.ones((1, 1, 4, 4)))
+    text = TextMaps(0, "a", maps / maps.sum(axis=-1, keepdims=True))
+    call: Any = SimpleNamespace(seed=1, subject=SUBJECT, params={"checkpoint": "final", "state": "corpus"})
+    if kind in HEAD_NULLS:
+        assert null_maps(call, text, kind, 0).shape == maps.shape
+    else:
+        with pytest.raises(ResolventError) as raised:
+            null_maps(call, text, kind, 0)
+        assert set(str(raised.value).partition("allowed: ")[2].split(", ")) == HEAD_NULLS
+
+
+@pytest.mark.parametrize("name", VIEWS)
+def test_views_that_take_nulls_say_which(name: str) -> None:
+    """Else a misspelt kind is found in the first shard only."""
+    view: Any = view_class(name, VIEWS[name])
+    assert hasattr(view, "null_kinds") == ("nulls" in view.protocol_keys)
+
+
+def test_claims_with_several_views_may_use_what_all_take() -> None:
+    """A kind that one of them can't draw fails there."""
+    assert allowed_nulls([Census, Chain]) == {"row_permutation"}
+    assert allowed_nulls([Residuals]) is None
+    assert allowed_nulls([Census, Depth]) == set()
+
+
+@pytest.mark.parametrize("place", ["nowhere:Class", "resolvent.errors:Nobody", "resolvent.errors", ":x", "a:"])
+def test_a_path_that_leads_nowhere_is_named(place: str) -> None:
+    """Somebody's slip in a conftest.py, not a fault of this library."""
+    with pytest.raises(ResolventError, match=f"view 'mine': .*{place}"):
+        view_class("mine", place)
 
 
 def test_open_certificates_are_counted() -> None:

@@ -4,6 +4,7 @@ A claim asks for a view by the name of a fixture (`census`, `depth`, …); `VIEW
 so that planning imports no more than it must. A class has
 
     protocol_keys                          the keys of a claim's protocol that it, or a test that uses it, understands
+    null_kinds                             where `nulls` is one of them: the kinds that it may name
     shards(subject, subjects, protocol)    what must be in the store
     __init__(subject, subjects, protocol, load)
 
@@ -12,7 +13,8 @@ Begin with `census`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import importlib
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from resolvent.errors import ResolventError
@@ -43,7 +45,7 @@ VIEWS: dict[str, str] = {
 
 
 class View(Protocol):
-    """The shape of a view class."""
+    """The shape of a view class; those that take nulls have `null_kinds` too."""
 
     protocol_keys: ClassVar[frozenset[str]]
 
@@ -57,6 +59,29 @@ class View(Protocol):
         protocol: Mapping[str, Any],
         load: Callable[[Shard], Result],
     ) -> None: ...
+
+
+def view_class(name: str, place: str) -> type[View]:
+    """The class of a view at its import path. Raises ResolventError, naming view and path, where there is none."""
+    module, colon, attribute = place.partition(":")
+    if not (module and colon and attribute):
+        raise ResolventError(f"view '{name}': found the path '{place}'; allowed: 'package.module:Class'")
+    try:
+        found: type[View] = getattr(importlib.import_module(module), attribute)
+    except Exception as error:
+        raise ResolventError(f"view '{name}': {place} can't be imported: {type(error).__name__}: {error}") from error
+    return found
+
+
+def allowed_keys(views: Iterable[Any]) -> set[str]:
+    """The protocol keys that a test which asks for these views may use."""
+    return {key for view in views for key in view.protocol_keys}
+
+
+def allowed_nulls(views: Iterable[Any]) -> set[str] | None:
+    """The kinds of null that each of these views takes; None where none says so."""
+    kinds = [set(view.null_kinds) for view in views if hasattr(view, "null_kinds")]
+    return set.intersection(*kinds) if kinds else None
 
 
 class TooFewTexts(ResolventError):

@@ -14,6 +14,7 @@ from resolvent.evidence.stages.common import FINAL, REAL, Block, blocks
 from resolvent.evidence.views import TooFewTexts
 from resolvent.evidence.views.tables import (
     GROWTH_RATIO,
+    HEAD_NULLS,
     HeadTables,
     head_count,
     layer_labels,
@@ -139,6 +140,7 @@ class Census(StateCensus):
             "headroom",
         }
     )
+    null_kinds: ClassVar[frozenset[str]] = HEAD_NULLS
 
     @classmethod
     def shards(cls, subject: Subject, subjects: StudySubjects, protocol: Mapping[str, Any]) -> list[Shard]:

@@ -27,6 +27,7 @@ class Chain:
     protocol_keys: ClassVar[frozenset[str]] = frozenset(
         {"text", "length", "texts", "nulls", "angles", "radii", "off_axis_matrices", "off_axis_choice"}
     )
+    null_kinds: ClassVar[frozenset[str]] = frozenset({"row_permutation"})
 
     @classmethod
     def shards(cls, subject: Subject, subjects: StudySubjects, protocol: Mapping[str, Any]) -> list[Shard]:

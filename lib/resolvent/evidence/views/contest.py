@@ -54,6 +54,7 @@ class Contest:
             "interval",
         }
     )
+    null_kinds: ClassVar[frozenset[str]] = frozenset({NULL})
 
     @classmethod
     def shards(cls, subject: Subject, subjects: StudySubjects, protocol: Mapping[str, Any]) -> list[Shard]:

@@ -12,7 +12,7 @@ from resolvent.errors import ResolventError
 from resolvent.evidence.stages.common import REAL, blocks
 from resolvent.evidence.stages.depth import ROLLOUT, depth_shard
 from resolvent.evidence.views import TooFewTexts
-from resolvent.evidence.views.tables import head_count, repeat_of, states
+from resolvent.evidence.views.tables import entry, head_count, repeat_of, states
 
 if TYPE_CHECKING:
     from resolvent.evidence.shards import Result, Shard
@@ -43,6 +43,7 @@ class Depth:
     """The depth products of the corpus stacks with their nulls. Fixture `depth`."""
 
     protocol_keys: ClassVar[frozenset[str]] = frozenset({"text", "length", "texts", "nulls", "baseline"})
+    null_kinds: ClassVar[frozenset[str]] = frozenset({"layer_permutation", "head_permutation"})
 
     @classmethod
     def shards(cls, subject: Subject, subjects: StudySubjects, protocol: Mapping[str, Any]) -> list[Shard]:
@@ -68,11 +69,11 @@ class Depth:
 
     def null_gap(self, kind: str) -> np.ndarray:
         """Mean over draws of the nulls' log10(D/E), (texts, layers)."""
-        return np.mean([products.gap for products in self._nulls[kind]], axis=0)
+        return np.mean([products.gap for products in entry(self._nulls, kind, what="null")], axis=0)
 
     def null_deviation(self, kind: str) -> np.ndarray:
         """Mean over draws of the nulls' log10 D, (texts, layers)."""
-        return np.mean([products.log10_deviation for products in self._nulls[kind]], axis=0)
+        return np.mean([products.log10_deviation for products in entry(self._nulls, kind, what="null")], axis=0)
 
     @cached_property
     def baseline_gap(self) -> np.ndarray:
@@ -123,7 +124,7 @@ class DepthByState:
         }
 
     def __getitem__(self, state: str) -> Products:
-        return self._states[state]
+        return entry(self._states, state, what="state")
 
 
 def _product_shards(subject: Subject, protocol: Mapping[str, Any], state: str, kind: str, draw: int) -> list[Shard]:

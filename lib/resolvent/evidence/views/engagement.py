@@ -10,7 +10,7 @@ import numpy as np
 from resolvent.evidence.stages.behaviour import behaviour_shard
 from resolvent.evidence.stages.common import blocks
 from resolvent.evidence.views.census import StateCensus, state_shards
-from resolvent.evidence.views.tables import HeadTables, head_count, layer_labels, states
+from resolvent.evidence.views.tables import HEAD_NULLS, HeadTables, entry, head_count, layer_labels, states
 
 if TYPE_CHECKING:
     from resolvent.evidence.shards import Result, Shard
@@ -35,6 +35,7 @@ class Engagement:
     protocol_keys: ClassVar[frozenset[str]] = frozenset(
         {"text", "repeat", "length", "texts", "score_texts", "nulls", "classes"}
     )
+    null_kinds: ClassVar[frozenset[str]] = HEAD_NULLS
 
     @classmethod
     def shards(cls, subject: Subject, subjects: StudySubjects, protocol: Mapping[str, Any]) -> list[Shard]:
@@ -67,7 +68,7 @@ class Engagement:
         self._classes = protocol["classes"]
 
     def __getitem__(self, state: str) -> StateCensus:
-        return self._states[state]
+        return entry(self._states, state, what="state")
 
     def in_class(self, name: str) -> np.ndarray:
         """The heads whose score reaches the protocol's threshold for the class, bool (heads,)."""
@@ -76,7 +77,7 @@ class Engagement:
             "duplicate_token": self.duplicate_token_score,
             "previous_token": self.previous_token_score,
         }
-        return scores[name] >= float(self._classes[name])
+        return entry(scores, name, what="class") >= float(self._classes[name])
 
     def excess_change(self, kind: str, *, to: str = PROBE, since: str = "corpus") -> np.ndarray:
         """Per head the excess in one state minus that in another, each over the null of its own state, bits."""

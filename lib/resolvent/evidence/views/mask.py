@@ -10,7 +10,7 @@ import numpy as np
 from resolvent.errors import ResolventError
 from resolvent.evidence.stages.common import REAL, blocks
 from resolvent.evidence.stages.mask import mask_shard
-from resolvent.evidence.views.tables import HeadTables, head_count, repeat_of, states
+from resolvent.evidence.views.tables import HEAD_NULLS, HeadTables, head_count, repeat_of, states
 
 if TYPE_CHECKING:
     from resolvent.evidence.shards import Result, Shard
@@ -25,6 +25,7 @@ class Mask:
     """
 
     protocol_keys: ClassVar[frozenset[str]] = frozenset({"text", "length", "texts", "nulls", "stack"})
+    null_kinds: ClassVar[frozenset[str]] = HEAD_NULLS
 
     @classmethod
     def shards(cls, subject: Subject, subjects: StudySubjects, protocol: Mapping[str, Any]) -> list[Shard]:

@@ -13,7 +13,7 @@ from resolvent.evidence.stages.battery import battery_shard
 from resolvent.evidence.stages.common import blocks
 from resolvent.evidence.stages.residual import residual_shard
 from resolvent.evidence.views import TooFewTexts
-from resolvent.evidence.views.tables import HeadTables, head_count, repeat_of, states
+from resolvent.evidence.views.tables import HeadTables, entry, head_count, repeat_of, states
 
 if TYPE_CHECKING:
     from resolvent.evidence.shards import Result, Shard
@@ -56,7 +56,7 @@ class Boundaries:
 
     def __getitem__(self, name: str) -> np.ndarray:
         """Array `name`, (texts, …)."""
-        return self._arrays[name]
+        return entry(self._arrays, name, what="array of the residual stream")
 
     @property
     def massive_ratio(self) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -16,6 +16,19 @@ if TYPE_CHECKING:
 
 GROWTH_RATIO = 1.05
 """Where a claim's protocol names no growth_ratio: nulls are then not judged for growth, the column is only shared."""
+
+
+HEAD_NULLS = frozenset({"row_permutation", "bos_preserving", "dirichlet"})
+"""The nulls of single heads."""
+
+T = TypeVar("T")
+
+
+def entry(found: Mapping[str, T], name: str, *, what: str) -> T:
+    """The entry of that name. Raises ResolventError that says what there is."""
+    if name not in found:
+        raise ResolventError(f"no {what} '{name}'; there are: {', '.join(found)}")
+    return found[name]
 
 
 def head_count(subject: Subject) -> int:
@@ -79,8 +92,8 @@ class HeadTables:
         self._texts = texts
 
     def __getitem__(self, name: str) -> np.ndarray:
-        """Column `name` as (texts, heads)."""
-        return self._columns[name].reshape(self._texts, -1)
+        """Column `name` as (texts, heads). Raises ResolventError that names the columns where there is none such."""
+        return entry(self._columns, name, what="column").reshape(self._texts, -1)
 
     def median(self, name: str) -> np.ndarray:
         """Per head the median over texts."""

@@ -14,7 +14,7 @@ from resolvent.evidence.stages.concentration import concentration_shard
 from resolvent.evidence.stages.rotation import rotation_shard
 from resolvent.evidence.views.census import StateCensus, state_shards
 from resolvent.evidence.views.engagement import SCORED_FROM
-from resolvent.evidence.views.tables import HeadTables, head_count, layer_labels, states
+from resolvent.evidence.views.tables import HEAD_NULLS, HeadTables, head_count, layer_labels, states
 
 if TYPE_CHECKING:
     from resolvent.evidence.shards import Result, Shard
@@ -52,6 +52,7 @@ class Trajectory:
             "damped_bits",
         }
     )
+    null_kinds: ClassVar[frozenset[str]] = HEAD_NULLS
 
     @classmethod
     def shards(cls, subject: Subject, subjects: StudySubjects, protocol: Mapping[str, Any]) -> list[Shard]:
