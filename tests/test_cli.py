@@ -54,6 +54,7 @@ def study(tmp_path, monkeypatch):
     made.claim("good", texts=1)
     made.claim("bad", value=0.1, texts=1)
     monkeypatch.chdir(made.root)
+    monkeypatch.setenv("COLUMNS", "160")
     for name in ("RESOLVENT_EVIDENCE", "RESOLVENT_FETCHED"):
         monkeypatch.delenv(name, raising=False)
     return made
@@ -90,6 +91,8 @@ def test_the_life_of_a_claim(study, capsys):
     assert "registered claim:good" in capsys.readouterr().out
     assert main(["register", "good"]) == 0
     assert "nothing new" in capsys.readouterr().out
+    assert main(["register"]) == 0
+    assert "no claim was named: resolvent register CLAIM" in capsys.readouterr().out
     run = study.run("claims")
     assert run.code == 1
     assert main(["report", "-v"]) == 0
@@ -140,6 +143,40 @@ def test_plan_takes_pytest_s_own_arguments(study, capfd):
     out = capfd.readouterr().out
     assert "2 are missing" in out
     assert "with 3 processes" in out
+
+
+@pytest.mark.parametrize("folder", ["claims", "prereg"])
+def test_plan_reads_paths_from_where_one_stands(study, monkeypatch, capfd, folder):
+    """As pytest does; without a path it is about the whole study."""
+    study.claim("other", texts=3, file="test_other.py")
+    study.register()
+    monkeypatch.chdir(study.root / folder)
+    assert main(["plan", "--subject=ada"]) == 0
+    assert "6 are missing" in capfd.readouterr().out
+    path = os.path.relpath(study.root / "claims/test_all.py")
+    assert main(["plan", "--subject=ada", path]) == 0
+    assert "2 are missing" in capfd.readouterr().out
+
+
+def test_plan_takes_another_study_and_a_model_beside_oneself(study, tmp_path, monkeypatch, capfd):
+    """Away from the study, --subject=DIR is where one stands, and the claims are the study's."""
+    config = {"model_type": "llama", "num_hidden_layers": 2, "num_attention_heads": 2, "hidden_size": 8}
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine/config.json").write_text(json.dumps({**config, "vocab_size": 9, "bos_token_id": 0}))
+    (tmp_path / "mine/tokenizer_config.json").write_text('{"bos_token": null}')
+    (tmp_path / "mine/tokenizer.json").write_text("{}")
+    (tmp_path / "mine/model.safetensors").write_bytes(b"")
+    text = (study.root / "prereg/subjects.yaml").read_text()
+    study.write(
+        "prereg/subjects.yaml", text.replace("  words:", "  hansard:").replace("corpus: words", "corpus: hansard")
+    )
+    study.write(".fetched/texts/hansard/words.txt", "")
+    study.register()
+    monkeypatch.chdir(tmp_path)
+    assert main(["plan", "--study", str(study.root), "-k", "good", "--subject=mine"]) == 0
+    out = capfd.readouterr().out
+    assert "2 are missing" in out
+    assert "base [mine]" in out
 
 
 def resolvent(*arguments):

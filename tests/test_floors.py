@@ -7,7 +7,7 @@ import pytest
 
 LIBRARY = Path(__file__).parents[1] / "lib" / "resolvent"
 
-GROUND = {"errors", "strict_yaml", "keyed_random", "study", "writable"}
+GROUND = {"errors", "strict_yaml", "keyed_random", "study", "writable", "encodings"}
 
 ABOVE_GROUND = {
     "operators": set(),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import io
 import os
 import shutil
 import subprocess
@@ -14,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from resolvent import __version__
+from resolvent.encodings import show_what_it_can
 from resolvent.errors import ResolventError
 
 if TYPE_CHECKING:
@@ -35,8 +35,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         _parser().error(f"unrecognized arguments: {' '.join(rest)}")
     arguments.rest = rest
     for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="replace")  # a name that the terminal's encoding lacks must not end a command
+        show_what_it_can(stream)
     try:
         return int(arguments.command(arguments))
     except ResolventError as error:
@@ -64,7 +63,12 @@ def register(arguments: argparse.Namespace) -> int:
     for entry in entries:
         print(f"registered {entry.what}  {entry.sha256[:12]}")
     if not entries:
-        print("nothing new: all of it is registered as it stands")
+        what = (
+            "all of it is registered as it stands" if arguments.claims else "the subjects are registered as they stand"
+        )
+        print(f"nothing new: {what}")
+    if not arguments.claims:
+        print("no claim was named: resolvent register CLAIM … freezes claims (resolvent verify -v lists the drafts)")
     return 0
 
 
@@ -117,7 +121,9 @@ def verify(arguments: argparse.Namespace) -> int:
     print(f"{len(found.claims)} claims and {len(found.subjects)} subjects registered; ledger of {found.lines} lines")
     print(f"head {found.head}\nanchor: {found.anchor}")
     if found.drafts:
-        print(f"unregistered drafts: {', '.join(found.drafts)}")
+        print(f"unregistered drafts: {len(found.drafts)}")
+        for draft in found.drafts if arguments.verbose else ():
+            print(f"    {draft}")
     print(f"FAILED: {len(found.problems)} problems" if found.problems else "verified")
     return 1 if found.problems else 0
 
@@ -134,9 +140,11 @@ def record(arguments: argparse.Namespace) -> int:
     from resolvent.registry import record
 
     done = record(_study(arguments), arguments.run, replace=arguments.replace, reason=arguments.reason)
-    for word, pairs in (("recorded", done.new), ("replaced", done.replaced), ("left out", done.left_out)):
+    for word, pairs in (("recorded", done.new), ("replaced", done.replaced)):
         for claim, subject in pairs:
             print(f"{word} {claim} on {subject}")
+    for (claim, subject), why in done.left_out.items():
+        print(f"left out {claim} on {subject}: {why}")
     print(f"{len(done.new)} recorded, {len(done.replaced)} replaced, {len(done.unchanged)} as recorded before")
     return 0
 
@@ -166,9 +174,15 @@ def subjects(arguments: argparse.Namespace) -> int:
 
 def plan(arguments: argparse.Namespace) -> int:
     """Pytest collects, so that -k, files and --subject mean here what they mean in a run."""
-    study = _study(arguments)
+    study, here = _study(arguments), Path.cwd()
     command = [sys.executable, "-m", "pytest", "--resolvent-plan", "-q", "--no-header", *arguments.rest]
-    return subprocess.run(command, cwd=study.root, check=False).returncode
+    if not _within(here, study.root) and not any(_within(here / rest, study.root) for rest in arguments.rest):
+        command.append(str(study.root / "claims"))  # pytest finds nothing of a study that it doesn't stand in
+    return subprocess.run(command, check=False).returncode
+
+
+def _within(path: Path, folder: Path) -> bool:
+    return path.resolve().is_relative_to(folder)
 
 
 def fetch(arguments: argparse.Namespace) -> int:
@@ -394,8 +408,8 @@ def _parser() -> argparse.ArgumentParser:
         added.set_defaults(command=function)
         return added
 
-    added = command(register, "freeze claims, and the subjects with their texts and seed, in the LEDGER")
-    added.add_argument("claims", nargs="*", metavar="CLAIM")
+    added = command(register, "freeze the named claims, and the subjects with their texts and seed, in the LEDGER")
+    added.add_argument("claims", nargs="*", metavar="CLAIM", help="named one by one; none: the subjects alone")
     added.add_argument(
         "--subject", action="append", metavar="NAME", help="only this subject (repeatable; default: all)"
     )
@@ -408,6 +422,7 @@ def _parser() -> argparse.ArgumentParser:
     added.add_argument("claim", metavar="CLAIM")
     added = command(verify, "compare everything frozen with the LEDGER")
     added.add_argument("--tag", help="a signed git tag that anchors the ledger's head")
+    added.add_argument("-v", "--verbose", action="store_true", help="name the unregistered drafts")
     added = command(amend, "replace a registered claim, with a reason; its verdicts are post hoc afterwards")
     added.add_argument("claim", metavar="CLAIM")
     added.add_argument("file", type=Path, metavar="FILE")

@@ -265,19 +265,20 @@ class MiniStudy:
         names = claims or tuple(file.stem for file in (self.root / "prereg").glob("*.yaml") if file.stem != "subjects")
         register(open_study(self.root), sorted(names))
 
-    def start(self, *args: str) -> subprocess.Popen[str]:
+    def start(self, *args: str, **variables: str) -> subprocess.Popen[str]:
         environment = {key: value for key, value in os.environ.items() if not key.startswith(("PYTEST_", "RESOLVENT_"))}
         return subprocess.Popen(
             [sys.executable, "-m", "pytest", *args],
             cwd=self.root,
-            env={**environment, "OMP_NUM_THREADS": "1", "COLUMNS": "160"},
+            env={**environment, "OMP_NUM_THREADS": "1", "COLUMNS": "160", **variables},
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
         )
 
-    def run(self, *args: str) -> Finished:
-        process = self.start(*args)
+    def run(self, *args: str, **variables: str) -> Finished:
+        """pytest with these arguments and environment variables."""
+        process = self.start(*args, **variables)
         output, _ = process.communicate(timeout=120)
         return Finished(process.returncode, output, self.root)
 

@@ -127,6 +127,14 @@ def test_options_that_name_nothing_are_refused_at_once(study):
     assert study.run("claims", "--texts=0").code == 4
 
 
+def test_what_is_counted_is_what_is_shown(study):
+    """A claim that applies to nobody was counted as collected, and not shown."""
+    study.claim("good", texts=1)
+    study.claim("nobody", applies_to="{layers: {above: 100}}")
+    run = study.run("claims", "--collect-only", "-q", "--subject=ada", "-k", "good or nobody")
+    assert "1/2 tests collected (1 deselected)" in run.output
+
+
 def test_the_plan_is_told_without_running(study):
     """`--resolvent-plan` counts shards and matrices; nothing is computed, no run is left."""
     study.claim("good", texts=3)

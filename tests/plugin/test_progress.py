@@ -14,6 +14,15 @@ def test_the_line_says_how_far_how_fast_and_how_long():
     assert progress.line(progress._started + 20) == "evidence: 4/10 shards, 100 matrices/s, about 30 s left"
 
 
+def test_nobody_guesses_from_two_shards():
+    """The first one loads the model: seven times too long was said."""
+    progress = Progress(print)
+    progress.start(10, in_background=False)
+    for left in ("", "", "about 47 s left"):
+        progress.shard_done(1)
+        assert progress.line(progress._started + 20).partition("matrices/s")[2].strip(", ") == left
+
+
 def test_a_line_every_ten_seconds_and_no_more():
     """A line a shard would bury pytest's own output."""
     written = []

@@ -116,6 +116,8 @@ def test_drafts_are_exploratory_and_listed(study):
     assert run.words["draft[ada]"] == "REFUTED EXPLORATORY"
     assert run.words["good[ada]"] == "SUPPORTED"
     assert run.provenance["drafts"] == ["draft"]
+    assert "unregistered drafts, not counted: 1 (-v or report.md names them)" in run.output
+    assert "## Unregistered drafts\n\n- draft\n" in run.report
     assert not run.provenance["exploratory"]
     record(open_study(study.root), run.folder)
 
@@ -200,3 +202,20 @@ def test_another_reading_is_judged_without_settling_anything(study):
     finished = study.run("claims", "--subject=ada")
     assert finished.verdicts["good", "ada"]["verdict"] == "supported"
     assert finished.verdicts["good", "ada"]["metrics"]["flips"] == 1
+
+
+@pytest.mark.parametrize("workers", ["0", "2"])
+def test_a_narrow_terminal_without_unicode_can_be_read(study, workers):
+    """Tables fold to the width, lines and signs have their nearest ASCII."""
+    study.claim("good", texts=1)
+    study.claim("bad_in_several_ways", value=0.1, texts=1)
+    study.register()
+    run = study.run("--subject=ada", "-n", workers, COLUMNS="50", PYTHONIOENCODING="ascii", LC_ALL="C")
+    assert run.code == 1
+    assert "\\u" not in run.output
+    assert "PARTIAL: 2 registered claim x subject not selected" in run.output
+    tables = run.output[run.output.index(" verdicts ") :].splitlines()
+    rows = [line for line in tables if line.startswith(("claim", "good", "bad", "----"))]
+    assert len(rows) >= 4
+    assert max(map(len, rows)) <= 50
+    assert "large, metric size, value 0.1, support >= 0.5," in run.output

@@ -88,6 +88,8 @@ def test_drafts_and_not_applicable_are_left_out(registered: Study) -> None:
     """Only what was promised can be an outcome."""
     verdicts = {**VERDICTS, "interior_growth": "supported", "sink_floor": "not_applicable"}
     done = record(registered, run_folder(registered, verdicts), today=DAY)
+    assert "unregistered draft (resolvent register interior_growth" in done.left_out["interior_growth", SUBJECT]
+    assert done.left_out["sink_floor", SUBJECT] == "the claim does not apply to it"
     assert set(done.left_out) == {("interior_growth", SUBJECT), ("sink_floor", SUBJECT)}
     assert len(recorded(registered)) == 2
 

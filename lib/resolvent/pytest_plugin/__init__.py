@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import pytest
 
+from resolvent.encodings import show_what_it_can
 from resolvent.pytest_plugin.options import pytest_addoption
 from resolvent.pytest_plugin.plan_only import pytest_cmdline_main
 
@@ -50,6 +51,7 @@ def pytest_sessionstart(session: pytest.Session) -> None:
     if run is None:
         return
     plugins = config.pluginmanager
+    show_what_it_can(getattr(getattr(plugins.get_plugin("terminalreporter"), "_tw", None), "_file", None))
     collection = Collection(run)
     plugins.register(collection, "resolvent-collection")
     plugins.register(Verdicts(run), "resolvent-verdicts")

@@ -66,8 +66,11 @@ class Collection:
     ) -> Generator[None, object, object]:
         from resolvent.evidence.plan import plan
 
+        nobody = [item for item in items if _applies_to_nobody(item)]
         items[:] = [item for item in items if not _applies_to_nobody(item)]
         result = yield
+        if nobody and session.config.option.collectonly:
+            session.config.hook.pytest_deselected(items=nobody)  # else they count as collected, and are not shown
         shards: list[Shard] = []
         for item in items:
             if not is_claim_item(item):

@@ -57,7 +57,7 @@ class Controller:
 
     def pytest_report_header(self) -> list[str]:
         ledger = self.run.ledger
-        head = f"ledger: {len(ledger.entries)} lines, head {ledger.head} (unanchored)" if ledger else "no ledger"
+        head = f"ledger: {len(ledger.entries)} lines, head {ledger.head[:16]} (unanchored)" if ledger else "no ledger"
         return [f"subjects: {', '.join(self.run.chosen)}", head, f"evidence: {self.run.study.evidence}"]
 
     @pytest.hookimpl(optionalhook=True)
@@ -90,6 +90,7 @@ class Controller:
             self.unavailable.add(pair)
         if hasattr(report, "resolvent_verdict"):
             self.evidence.update(report.resolvent_evidence)
+            self._fit(report)
             self._keep(pair, report.resolvent_verdict, report.nodeid.partition("::")[0])
 
     @pytest.hookimpl(tryfirst=True)
@@ -150,6 +151,20 @@ class Controller:
         if given is not None:
             return RunFolder(given.resolve())
         return RunFolder.create(self.run.study.runs, now=self._began)
+
+    def _fit(self, report: Any) -> None:
+        """Sets the table of criteria anew where it is wider than the terminal, which a worker doesn't know."""
+        from resolvent.report.criteria_table import criteria_table
+        from resolvent.report.terminal import capabilities
+
+        reporter = self.config.pluginmanager.get_plugin("terminalreporter")
+        if reporter is None or not report.longrepr:
+            return
+        table = criteria_table(VerdictLine.from_json_line(report.resolvent_verdict), width=capabilities(reporter)[1])
+        if isinstance(report.longrepr, tuple):
+            report.longrepr = (*report.longrepr[:2], table)
+        else:
+            report.longrepr = table
 
     def _keep(self, pair: Pair, json_line: str, file: str) -> None:
         line = VerdictLine.from_json_line(json_line)
@@ -273,5 +288,6 @@ class Controller:
             notes.append((f"UNAVAILABLE: {self.run.unavailable[name]}", "red"))
         drafts = self._drafts()
         if drafts:
-            notes.append((f"unregistered drafts, not counted: {len(drafts)} (resolvent register)", "cyan"))
+            names = f": {', '.join(drafts)}" if self.config.option.verbose > 0 else " (-v or report.md names them)"
+            notes.append((f"unregistered drafts, not counted: {len(drafts)}{names}", "cyan"))
         return notes

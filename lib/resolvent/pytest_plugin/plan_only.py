@@ -15,8 +15,10 @@ if TYPE_CHECKING:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_cmdline_main(config: pytest.Config) -> None:
-    """Planning needs one process only."""
+    """Planning needs one process only; and without a path it is about the whole study, wherever in it one stands."""
     if config.option.resolvent_plan:
+        if config.args_source is pytest.Config.ArgsSource.INVOCATION_DIR:
+            config.args[:] = [str(config.rootpath / "claims")]
         config.option.resolvent_workers = getattr(config.option, "numprocesses", None)
         config.option.numprocesses = 0
 

@@ -9,6 +9,8 @@ from collections.abc import Callable
 import pytest
 
 PERIOD_SECONDS = 10.0
+# The first shards hold what the others don't: a model that is loaded, kernels that are compiled.
+SHARDS_BEFORE_A_GUESS = 3
 
 
 class Progress:
@@ -50,7 +52,7 @@ class Progress:
         """The line as of `now` (time.monotonic seconds)."""
         elapsed = max(now - self._started, 1e-9)
         text = f"evidence: {self.done}/{self.total} shards, {self.matrices / elapsed:,.0f} matrices/s"
-        if self.done:
+        if self.done >= SHARDS_BEFORE_A_GUESS:
             text += f", about {_duration(elapsed / self.done * (self.total - self.done))} left"
         return text
 

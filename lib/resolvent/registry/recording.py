@@ -21,18 +21,18 @@ class RecordError(ResolventError):
 
 @dataclass(frozen=True)
 class Recorded:
-    """What `record` did, each a list of (claim, subject).
+    """What `record` did, by (claim, subject).
 
     new        recorded for the first time
     replaced   recorded instead of another verdict, with a reason
     unchanged  the same verdict was recorded before; that entry stays as it is
-    left_out   not applicable, exploratory (an unregistered draft), or claim or subject not registered
+    left_out   why it is none to be recorded: not applicable, exploratory, claim or subject not registered
     """
 
     new: tuple[tuple[str, str], ...]
     replaced: tuple[tuple[str, str], ...]
     unchanged: tuple[tuple[str, str], ...]
-    left_out: tuple[tuple[str, str], ...]
+    left_out: dict[tuple[str, str], str]
 
 
 def record(
@@ -61,11 +61,12 @@ def record(
         _check_same_claims(run_dir, ledger, {claim for claim, _ in lines})
         new: dict[tuple[str, str], Outcome] = {}
         flips: dict[tuple[str, str], str] = {}
-        unchanged, left_out = [], []
+        unchanged: list[tuple[str, str]] = []
+        left_out: dict[tuple[str, str], str] = {}
         for (claim, subject), line in lines.items():
-            registered = claim in ledger.registered_claims() and subject in ledger.registered_subjects()
-            if line["verdict"] == "not_applicable" or line.get("exploratory") or not registered:
-                left_out.append((claim, subject))
+            why = _why_left_out(ledger, claim, subject, line)
+            if why:
+                left_out[claim, subject] = why
                 continue
             before = read_outcomes(outcomes_file(study, claim)).get(subject)
             if before is not None and before.verdict == line["verdict"]:
@@ -88,8 +89,22 @@ def record(
             new=tuple(pair for pair in new if pair not in flips),
             replaced=tuple(flips),
             unchanged=tuple(unchanged),
-            left_out=tuple(left_out),
+            left_out=left_out,
         )
+
+
+def _why_left_out(ledger: Ledger, claim: str, subject: str, line: dict[str, Any]) -> str:
+    """Why a verdict is none to be recorded; empty where it is one."""
+    if line["verdict"] == "not_applicable":
+        return "the claim does not apply to it"
+    if claim not in ledger.registered_claims():
+        return f"the claim is an unregistered draft (resolvent register {claim}, then run again)"
+    if subject not in ledger.registered_subjects():
+        return "the subject is not registered"
+    if line.get("exploratory"):
+        reasons = line.get("exploratory_because") or ["made under other conditions than the registered ones"]
+        return f"exploratory: {'; '.join(map(str, reasons))}"
+    return ""
 
 
 def _check_provenance(run_dir: Path) -> None:

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import textwrap
+
 from resolvent.registry import CriterionResult
 from resolvent.report.numbers import number, signed, with_interval
 from resolvent.report.verdict_line import VerdictLine
 
 
-def criteria_table(line: VerdictLine) -> str:
-    """Headline, then a row a criterion (or requirement): value [interval], predicates, margin."""
+def criteria_table(line: VerdictLine, *, width: int | None = None) -> str:
+    """Headline, then a row a criterion (or requirement): value [interval], predicates, margin.
+
+    width  of the terminal; where the rows are wider, a criterion has several lines
+    """
     rows: list[tuple[str, ...]] = []
     if line.judgement.criteria:
         rows.append(("criterion", "metric", "value", "support", "refute", "margin", "holds"))
@@ -19,7 +24,10 @@ def criteria_table(line: VerdictLine) -> str:
         if not requirement.met:
             value = number(requirement.value)
             rows.append(("requires", requirement.metric, value, requirement.predicate, "", "", "unmet"))
-    return "\n".join([headline(line), line.title, *_columns(rows)])
+    table = _columns(rows)
+    if width is not None and max(map(len, table), default=0) > width:
+        table = _stacked(rows, width)
+    return "\n".join([headline(line), line.title, *table])
 
 
 def headline(line: VerdictLine) -> str:
@@ -49,6 +57,26 @@ def side(result: CriterionResult) -> str:
     if result.holds:
         return "support"
     return "refute" if result.refuted else "neither"
+
+
+def _stacked(rows: list[tuple[str, ...]], width: int) -> list[str]:
+    """A paragraph a row: its name, then each further cell after its column's name."""
+    head = ("criterion", "metric", "value", "support", "refute", "margin", "holds")
+    lines = []
+    for row in rows:
+        if row == head:
+            continue
+        cells = [f"{name} {cell}".strip() for name, cell in zip(head, row, strict=True) if cell]
+        text = ", ".join([cells[0].removeprefix("criterion "), *cells[1:]])
+        lines += textwrap.wrap(
+            text,
+            max(width - 1, 20),
+            initial_indent="  ",
+            subsequent_indent="      ",
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
+    return lines
 
 
 def _columns(rows: list[tuple[str, ...]]) -> list[str]:

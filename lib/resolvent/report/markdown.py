@@ -39,7 +39,7 @@ def markdown_report(
             parts.append(f"## {title}")
         for claim in dict.fromkeys(line.pair[0] for line in of_kind):
             parts += _claim(study, claim, [line for line in of_kind if line.pair[0] == claim])
-    return "\n\n".join([*parts, *_origin(facts)]) + "\n"
+    return "\n\n".join([*parts, *_drafts(facts), *_origin(facts)]) + "\n"
 
 
 def _stamps(facts: Mapping[str, Any]) -> list[str]:
@@ -54,7 +54,7 @@ def _stamps(facts: Mapping[str, Any]) -> list[str]:
     if facts.get("unavailable"):
         stamps.append("**UNAVAILABLE**: " + "; ".join(facts["unavailable"].values()) + ".")
     if facts.get("drafts"):
-        stamps.append("Unregistered drafts, not counted: " + ", ".join(facts["drafts"]) + ".")
+        stamps.append(f"Unregistered drafts, not counted: {len(facts['drafts'])} (listed at the end).")
     return stamps
 
 
@@ -162,6 +162,11 @@ def _published(study: Study, claim: str, lines: Sequence[VerdictLine]) -> list[s
         "Published (decides nothing):",
         _table(["model", "says", "published", "where", "their verdict", "ours"], rows),
     ]
+
+
+def _drafts(facts: Mapping[str, Any]) -> list[str]:
+    names = facts.get("drafts")
+    return ["## Unregistered drafts", "\n".join(f"- {name}" for name in names)] if names else []
 
 
 def _origin(facts: Mapping[str, Any]) -> list[str]:

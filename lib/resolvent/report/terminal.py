@@ -17,7 +17,7 @@ from resolvent.report.verdict_words import UNAVAILABLE
 
 Pair = tuple[str, str]
 
-# Without a terminal, lines this wide hold the table of criteria unbroken.
+# Where nobody says how wide lines may be, these hold the table of criteria unbroken.
 _PLAIN_WIDTH = 160
 
 
@@ -59,19 +59,22 @@ def write_summary(
 
 
 def capabilities(writer: LineWriter) -> tuple[bool, int]:
-    """Whether to colour, and how wide to be."""
+    """Whether to colour, and how wide to be: as wide as the terminal, or as COLUMNS says."""
     terminal: Any = getattr(writer, "_tw", None)
     if terminal is not None:
-        return bool(terminal.hasmarkup), terminal.fullwidth if terminal.hasmarkup else _PLAIN_WIDTH
-    colour = sys.stdout.isatty() and "NO_COLOR" not in os.environ
-    return colour, shutil.get_terminal_size().columns if colour else _PLAIN_WIDTH
+        told = terminal.hasmarkup or "COLUMNS" in os.environ
+        return bool(terminal.hasmarkup), terminal.fullwidth if told else _PLAIN_WIDTH
+    at_a_terminal = sys.stdout.isatty()
+    told = at_a_terminal or "COLUMNS" in os.environ
+    width = shutil.get_terminal_size().columns if told else _PLAIN_WIDTH
+    return at_a_terminal and "NO_COLOR" not in os.environ, width
 
 
 def tally(lines: Sequence[VerdictLine]) -> str:
-    """Words and how often, theorems and post hoc claims apart."""
+    """Words and how often, theorems and post hoc claims apart, and apart from all what decides nothing."""
     kinds: dict[str, dict[str, int]] = {}
     for line in lines:
-        words = kinds.setdefault(line.kind, {})
+        words = kinds.setdefault("exploratory" if line.exploratory else line.kind, {})
         words[line.shown.word] = words.get(line.shown.word, 0) + 1
     parts = [
         f"{kind}: " + ", ".join(f"{count} {word}" for word, count in sorted(words.items()))
@@ -103,11 +106,8 @@ def _matrix(lines: Sequence[VerdictLine], unavailable: Mapping[Pair, str]) -> An
 
     subjects = list(dict.fromkeys([line.pair[1] for line in lines] + [subject for _, subject in unavailable]))
     table = Table(box=box.SIMPLE, pad_edge=False, show_edge=False)
-    table.add_column("claim", no_wrap=True)
-    for subject in subjects:
-        table.add_column(subject, no_wrap=True)
-    table.add_column("kind", no_wrap=True)
-    table.add_column("decided by", overflow="ellipsis", no_wrap=True)
+    for name in ("claim", *subjects, "kind", "decided by"):
+        table.add_column(name, overflow="fold")
     cells = {line.pair: line for line in lines}
     for claim in sorted({pair[0] for pair in [*cells, *unavailable]}):
         of_claim = [cells[claim, subject] for subject in subjects if (claim, subject) in cells]
