@@ -35,6 +35,7 @@ def clamping_metrics(clamping):
         "control_loss_share": ratio(max(control.loss_rise_nats for control in controls), clamped.loss_rise_nats),
         "control_kreiss_ratio": max(max(control.kreiss_ratio, 1 / control.kreiss_ratio) for control in controls),
         "base_kreiss": clamping.base.kreiss,
+        "largest_kreiss_gap": max(effect.largest_kreiss_gap for effect in (clamped, also, *controls)),
         "bos_attention_drop_at_boundary_median": also.bos_attention_drop,
         "kreiss_ratio_at_boundary_median": also.kreiss_ratio,
         "loss_rise_nats_at_boundary_median": also.loss_rise_nats,
@@ -81,6 +82,7 @@ def test_bos_mlp_releases_damper(claim, bos_mlp):
             "kreiss_ratio": ablated.kreiss / base.kreiss,
             "control_kreiss_rise": max(control.kreiss for control in bos_mlp.controls) / base.kreiss,
             "ablated_law_error_bits": ablated.law_error,
+            "largest_kreiss_gap": max(condition.largest_kreiss_gap for condition in (ablated, *bos_mlp.controls)),
             **{f"kreiss_at_{name}": dose.kreiss for name, dose in doses(bos_mlp)},
         }
     claim.judge(**metrics)

@@ -229,8 +229,8 @@ def test_battery_writes_a_row_a_matrix(tmp_path, capsys, suffix):
 
 
 def test_battery_prints_without_an_output(tmp_path, capsys, monkeypatch):
-    """A .npy file's array has the file's name; no bar where standard error is no terminal."""
-    monkeypatch.setenv("COLUMNS", "1000")
+    """A .npy array has the file's name; no bar where standard error is no terminal, nothing folded for a pipe."""
+    monkeypatch.delenv("COLUMNS", raising=False)
     np.save(tmp_path / "heads.npy", causal(2, 4, 4).astype(np.float32))
     assert main(["battery", str(tmp_path / "heads.npy")]) == 0
     captured = capsys.readouterr()

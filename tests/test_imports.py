@@ -89,7 +89,13 @@ def test_conftest_plugin_and_claims_import_in_half_a_second():
 
 @pytest.mark.parametrize(
     "package",
-    ["resolvent", *(f"resolvent.{name}" for name in ("evidence", "registry", "models", "texts", "report", "cli"))],
+    [
+        "resolvent",
+        *(
+            f"resolvent.{name}"
+            for name in ("evidence", "registry", "representations", "models", "texts", "report", "cli")
+        ),
+    ],
 )
 def test_faces_are_light(package):
     """Naming a floor must not load what only its functions need."""

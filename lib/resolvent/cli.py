@@ -216,7 +216,8 @@ def battery(arguments: argparse.Namespace) -> int:
     with _progress_bar("matrices") as progress:
         columns = matrix_table(arguments.file, arrays=arguments.array or (), progress=progress)
     if arguments.output is None:
-        print(text_table(columns, width=shutil.get_terminal_size((1000, 24)).columns))
+        narrow = sys.stdout.isatty() or "COLUMNS" in os.environ
+        print(text_table(columns, width=shutil.get_terminal_size().columns if narrow else sys.maxsize))
     else:
         write_table(arguments.output, columns)
         print(f"{arguments.output}: {len(columns['name'])} matrices")

@@ -91,13 +91,13 @@ def test_a_null_that_is_not_drawn_is_refused_at_collection(study):
 
 
 def test_a_protocol_of_which_nothing_can_be_planned_fails_its_claim_alone(study):
-    """`texts: many` ended the whole session."""
+    """A missing key ended the whole session."""
     study.claim("good", texts=1)
-    study.claim("odd", protocol="{texts: many, value: 0.9}")
+    study.claim("odd", protocol="{value: 0.9}")
     run = study.run("--subject=ada")
     assert run.code == 1
     assert run.words == {"good[ada]": "SUPPORTED EXPLORATORY"}
-    assert "prereg/odd.yaml: protocol: no evidence can be planned of it (TypeError" in run.output
+    assert "prereg/odd.yaml: protocol: missing key 'texts'" in run.output
     assert "INTERNALERROR" not in run.output
 
 

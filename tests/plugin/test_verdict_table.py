@@ -194,6 +194,16 @@ def test_lines_are_strict_json(four):
         json.loads(line, parse_constant=refuse)
 
 
+def test_another_reading_is_judged_without_settling_anything(study):
+    """A test may ask which verdict other numbers would get; its own verdict stays the only one."""
+    study.claim(
+        "good", value=0.9, body="claim.judge(size=0.9, heads=1, flips=claim.verdict(size=0.1, heads=1) == 'refuted')"
+    )
+    finished = study.run("claims", "--subject=ada")
+    assert finished.verdicts["good", "ada"]["verdict"] == "supported"
+    assert finished.verdicts["good", "ada"]["metrics"]["flips"] == 1
+
+
 @pytest.mark.parametrize("workers", ["0", "2"])
 def test_a_narrow_terminal_without_unicode_can_be_read(study, workers):
     """Tables fold to the width, lines and signs have their nearest ASCII."""

@@ -44,7 +44,7 @@ BAD = verdict_line(
     claim="bad",
     recorded="refuted",
     seen=True,
-    metrics={"size": 0.1, "other": 3.0, "spread": 1.0, "spread.low": 0.5, "spread.high": 2.0},
+    metrics={"size": 0.1, "other": 3.0, "spread": 1.0, "spread.low": 0.5, "spread.high": 2.0, "spread.undefined": 4.0},
     criteria=[criterion(value=0.1, margin=-0.4, holds=False, refuted=True)],
 )
 
@@ -57,7 +57,7 @@ def test_negatives_have_the_detail_of_positives(study):
         assert word in text[bad:good], word
         assert word in text[good:], word
     assert "**ada: NEGATIVE** (computed: refuted, recorded: refuted) — not blind" in text
-    assert "Also measured: other = 3, spread = 1 [0.5, 2]." in text
+    assert "Also measured: other = 3, spread = 1 [0.5, 2], spread.undefined = 4." in text
     assert "ada: dequantised from Q4_1, 2 layers of 2 heads. Not blind for 1 of 2 claims" in text
 
 

@@ -60,5 +60,4 @@ def pytest_sessionstart(session: pytest.Session) -> None:
     elif worker_input is None:
         plugins.register(Controller(run, config), "resolvent-controller")
         plugins.register(Crashes(), "resolvent-crashes")
-        if plugins.has_plugin("dsession"):
-            compile_kernels(config, run.claims_folder)
+        compile_kernels(config, run.claims_folder)

@@ -138,6 +138,8 @@ class Collection:
                 for shard in view.shards(self.run.subject(subject), self.run.subjects, protocol)
             ]
         except (KeyError, TypeError, ValueError) as error:
+            if isinstance(error, KeyError) and error.args[0] not in protocol:
+                raise ResolventError(f"prereg/{name}.yaml: protocol: missing key {error}") from None
             raise ResolventError(
                 f"prereg/{name}.yaml: protocol: no evidence can be planned of it ({type(error).__name__}: {error})"
             ) from error

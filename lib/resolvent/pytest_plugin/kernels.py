@@ -1,4 +1,4 @@
-"""numba kernels: compiled once, before workers start that would each compile them."""
+"""numba kernels: compiled once, in a process of their own, before any process of the run computes with them."""
 
 from __future__ import annotations
 

@@ -127,7 +127,7 @@ def _verdict(line: VerdictLine) -> list[str]:
     others = [
         f"{name} = {with_interval(value, measured.get(f'{name}.low'), measured.get(f'{name}.high'))}"
         for name, value in measured.items()
-        if "." not in name and name not in used
+        if not name.endswith((".low", ".high")) and name.partition(".")[0] not in used
     ]
     if others:
         parts.append("Also measured: " + ", ".join(others) + ".")

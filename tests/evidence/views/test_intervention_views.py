@@ -204,6 +204,11 @@ def test_a_base_without_bos_attention_has_no_drop():
     from resolvent.evidence.views.clamping import Effect
 
     heads: Any = SimpleNamespace(
-        bos_attention=0.0, self_attention=0.1, previous_token_attention=0.1, row_entropy=1.0, kreiss=1.0
+        bos_attention=0.0,
+        self_attention=0.1,
+        previous_token_attention=0.1,
+        row_entropy=1.0,
+        kreiss=1.0,
+        largest_kreiss_gap=0.0,
     )
     assert np.isnan(Effect(heads, heads, np.zeros(2)).bos_attention_drop)

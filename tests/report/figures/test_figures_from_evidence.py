@@ -25,6 +25,7 @@ from resolvent.report.figures.from_evidence import (
     trajectories_data,
     transient_data,
 )
+from resolvent.report.figures.trajectories import trajectories
 from resolvent.report.law_numbers import law_numbers
 from resolvent.report.stored_evidence import EvidenceGone, StoredEvidence, run_keys
 from resolvent.study import Study
@@ -230,6 +231,7 @@ def test_trajectories_are_medians_over_heads_at_tokens_seen():
     assert kreiss.lines["BOS mass alone"].tolist() == [2.75, 2.75, 1.75]
     (alone,) = trajectories_data(OfTrajectory(), trained, {"text": "corpus"})
     assert alone.quantity == "log₂ K_dev, bits"
+    assert trajectories(alone)[0].title == "Log₂ K_dev over training"
     with pytest.raises(ResolventError, match="no series of checkpoints"):
         trajectories_data(OfTrajectory(), SUBJECT, protocol)
 

@@ -55,7 +55,7 @@ def ablation_shards(
                 "length": length,
                 "layers": [first, stop],
             }
-            label = f"{text_label(state, length, FINAL)}/text {text}/layers {first}-{stop - 1}"
+            label = f"{text_label(state, length, FINAL)}/layers.{first}-{stop - 1}/{block}"
             shards.append(Shard(ABLATION, subject.name, label, params, (capture,)))
     return shards
 

@@ -43,9 +43,9 @@ class Run:
     scale: float = 0.0
 
     def __str__(self) -> str:
-        name = f"factor {self.ratio:g}"
-        name += "" if self.control is None else f" control.{self.control} below {self.below:g}"
-        return name if self.scale == 0 else f"{name} scale {self.scale:g}"
+        name = f"from{self.ratio:g}"
+        name += "" if self.control is None else f".control{self.control}.below{self.below:g}"
+        return name if self.scale == 0 else f"{name}.scale{self.scale:g}"
 
 
 def bos_mlp_shard(

@@ -50,8 +50,8 @@ def clamp_shard(
     given = [residual_shard(subject, part, state=state, length=length, repeat=repeat) for part in chosen_on]
     own = residual_shard(subject, block, state=state, length=length, repeat=repeat)
     params = {**own.params, "dims": dims, "mode": mode, "draw": draw}
-    name = f"{dims} dims {mode}" + (f".{draw}" if mode == "random" else "")
-    label = f"{text_label(state, length, FINAL)}/{name}/{block}"
+    name = f"{mode}.{draw}" if mode == "random" else mode
+    label = f"{text_label(state, length, FINAL)}/{name}.{dims}dims/{block}"
     return Shard(CLAMP, subject, label, params, (*own.inputs, *given), heads * (block.stop - block.start))
 
 

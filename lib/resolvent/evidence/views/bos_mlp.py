@@ -59,6 +59,11 @@ class Condition:
         return float(np.median(np.median(self.heads("kreiss"), axis=0)))
 
     @property
+    def largest_kreiss_gap(self) -> float:
+        """Largest relative distance of the bounds on K_dev."""
+        return float((self.heads("kreiss_upper") / self.heads("kreiss") - 1).max())
+
+    @property
     def law_error(self) -> float:
         """Median over heads of |log2 K_dev − log2 K(p)|, p the head's BOS mass (medians over texts first), bits."""
         from resolvent.operators import kreiss_from_bos_mass
@@ -88,7 +93,6 @@ class BosMlp:
     emerging     the layers of emergence; all are ablated together
     ordinary     the layers that controls are drawn from
     after        the layers past the last of emergence
-    before       the boundary that the first layer of emergence reads
     Past `estimable` only: base, ablated, controls (Condition each), `dose` (scale -> Condition on DOSE_TEXTS texts).
     """
 

@@ -23,6 +23,7 @@ class Heads:
     bos_attention, self_attention, previous_token_attention   mean over heads
     row_entropy   mean over heads, nats
     kreiss        median over heads of K_dev
+    largest_kreiss_gap  largest relative distance of the bounds on K_dev, over texts and heads
     """
 
     def __init__(self, table: HeadTables) -> None:
@@ -31,6 +32,7 @@ class Heads:
         self.previous_token_attention = float(table.median("previous_token_mass").mean())
         self.row_entropy = float(table.median("row_entropy").mean())
         self.kreiss = float(np.median(table.median("kreiss")))
+        self.largest_kreiss_gap = float((table["kreiss_upper"] / table["kreiss"] - 1).max())
 
 
 class Effect:
@@ -41,9 +43,11 @@ class Effect:
     stripe_change       larger of the absolute changes of self and previous-token attention
     entropy_rise_nats   of the mean row entropy
     loss_rise_nats      median over texts of the rise in mean cross-entropy
+    largest_kreiss_gap  of the clamped heads
     """
 
     def __init__(self, base: Heads, clamped: Heads, loss_rise: np.ndarray) -> None:
+        self.largest_kreiss_gap = clamped.largest_kreiss_gap
         # NaN for a base without any, which the claims require to be there.
         with np.errstate(invalid="ignore", divide="ignore"):
             self.bos_attention_drop = float(1 - np.divide(clamped.bos_attention, base.bos_attention))

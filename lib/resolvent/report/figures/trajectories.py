@@ -44,7 +44,8 @@ def trajectories(data: TrajectoriesData) -> tuple[Panel, ...]:
         + (f", crosses at {_tokens(data.tokens[at])} tokens" if (at := data.crossings.get(name)) is not None else "")
         for name, values in data.lines.items()
     )
-    title = data.quantity.partition(",")[0].capitalize() + " over training"
+    name = data.quantity.partition(",")[0]
+    title = f"{name[:1].upper()}{name[1:]} over training"
     return (Panel(title, ends, lambda axes: _draw(axes, data), width=380, height=320),)
 
 
