@@ -8,6 +8,7 @@ import io
 import json
 import os
 import random
+import re
 import shutil
 import subprocess
 import sys
@@ -62,6 +63,11 @@ def make_study(root: Path, *, speeches: int = 48, layers: int = LAYERS, heads: i
     tests = "".join(path.read_text(encoding="utf-8") for path in (root / "claims").glob("test_*.py"))
     tested = [path.stem for path in (root / "prereg").glob("*.yaml") if f"def test_{path.stem}(" in tests]
     (root / "prereg" / "LEDGER").unlink()
+    for path in (root / "prereg").glob("*.yaml"):
+        # The subjects that had been looked at are not among those of this study.
+        path.write_text(
+            re.sub(r"^seen: .*\n", "", path.read_text(encoding="utf-8"), flags=re.MULTILINE), encoding="utf-8"
+        )
     archive = _speeches(speeches)
     (root / "prereg" / "subjects.yaml").write_text(
         _SUBJECTS.format(sha256=hashlib.sha256(archive).hexdigest(), revision="f" * 40, layers=layers, heads=heads)
