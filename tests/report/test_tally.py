@@ -18,7 +18,7 @@ def test_the_equation_holds_and_nothing_is_lost():
     assert findings.sentence == (
         "7 registered = 1 supported + 1 refuted + 1 undecided + 1 inestimable + 1 errors + 2 missing"
     )
-    assert findings.registered == len(facts["expected"])
+    assert findings.total == len(facts["expected"])
 
 
 def test_theorems_are_no_findings():
@@ -27,6 +27,14 @@ def test_theorems_are_no_findings():
     findings, theorems = tallies(lines, {}, {"t"})
     assert (findings.group, findings.counts["supported"]) == ("findings", 1)
     assert (theorems.group, theorems.counts["supported"]) == ("theorems", 1)
+
+
+def test_what_is_exploratory_is_no_finding():
+    """A verdict on one's own model, or on fewer texts, was counted among the registered ones."""
+    lines = [line("supported", "a"), line("refuted", "a", subject="mine", exploratory=["not registered"])]
+    findings, exploratory = tallies(lines, {"expected": [["a", "ada"]]}, set())
+    assert (findings.total, findings.counts["refuted"]) == (1, 0)
+    assert exploratory.sentence.startswith("1 exploratory = 0 supported + 1 refuted")
 
 
 def test_a_pair_judged_twice_differently_is_an_error():

@@ -17,7 +17,7 @@ OUTCOMES = ("supported", "refuted", "undecided", "inestimable", "errors", "missi
 class Tally:
     """Claims × subjects of one group.
 
-    group   `findings` or `theorems`
+    group   `findings`, `theorems`, or `exploratory`: made under other conditions than the registered ones
     counts  by OUTCOMES, zeros included
     """
 
@@ -25,14 +25,19 @@ class Tally:
     counts: Mapping[str, int]
 
     @property
-    def registered(self) -> int:
+    def total(self) -> int:
         return sum(self.counts.values())
+
+    @property
+    def what(self) -> str:
+        """What the total counts, in a word."""
+        return "exploratory" if self.group == "exploratory" else "registered"
 
     @property
     def sentence(self) -> str:
         """`21 registered = 10 supported + …`; no percentages."""
         parts = " + ".join(f"{count} {outcome}" for outcome, count in self.counts.items())
-        return f"{self.registered} registered = {parts}"
+        return f"{self.total} {self.what} = {parts}"
 
 
 def owed(lines: Sequence[VerdictLine], facts: Mapping[str, Any]) -> dict[Pair, str]:
@@ -54,8 +59,15 @@ def owed(lines: Sequence[VerdictLine], facts: Mapping[str, Any]) -> dict[Pair, s
 
 
 def tallies(lines: Sequence[VerdictLine], facts: Mapping[str, Any], theorems: set[str]) -> tuple[Tally, ...]:
-    """Findings, then theorems: a theorem is no finding, it guards the numerics. Groups without a pair are left out."""
-    groups: dict[str, dict[str, int]] = {name: dict.fromkeys(OUTCOMES, 0) for name in ("findings", "theorems")}
-    for (claim, _), outcome in owed(lines, facts).items():
-        groups["theorems" if claim in theorems else "findings"][outcome] += 1
+    """Findings, then theorems, then what is exploratory. Groups without a pair are left out.
+
+    A theorem is no finding, it guards the numerics; an exploratory verdict decides nothing.
+    """
+    groups: dict[str, dict[str, int]] = {
+        name: dict.fromkeys(OUTCOMES, 0) for name in ("findings", "theorems", "exploratory")
+    }
+    exploratory = {line.pair for line in lines if line.exploratory}
+    for pair, outcome in owed(lines, facts).items():
+        group = "exploratory" if pair in exploratory else "theorems" if pair[0] in theorems else "findings"
+        groups[group][outcome] += 1
     return tuple(Tally(name, counts) for name, counts in groups.items() if sum(counts.values()))
