@@ -3,6 +3,7 @@
     options        the command line
     study_run      what every process of a run knows, and how workers get it
     collection     claim × subject items, missing evidence ahead of them
+    claim_item     what is known of such an item
     shard_item     a missing shard as an item
     claim_fixture  `claim` and the views
     outcomes       the exceptions by which a verdict ends a test

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from resolvent.errors import ResolventError
-from resolvent.pytest_plugin.collection import claim_and_subject, needs_key
+from resolvent.pytest_plugin.claim_item import claim_and_subject, needs_key
 from resolvent.pytest_plugin.outcomes import ClaimTestError, Unavailable, ending
 from resolvent.pytest_plugin.study_run import StudyRun
 

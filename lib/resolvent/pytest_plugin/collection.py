@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from resolvent.errors import ResolventError
+from resolvent.pytest_plugin.claim_item import claim_and_subject, is_claim_item, needs_key
 from resolvent.pytest_plugin.shard_item import ShardItem
 from resolvent.pytest_plugin.study_run import StudyRun
 
@@ -19,9 +20,6 @@ if TYPE_CHECKING:
 
 # Parametrisation of a claim that applies to no chosen subject: the item is dropped again.
 _NOBODY = "not-applicable"
-
-# The evidence that a claim item needs: list[Shard], or the ResolventError met when asking for it.
-needs_key: pytest.StashKey[Any] = pytest.StashKey()
 
 
 class Collection:
@@ -143,17 +141,6 @@ class Collection:
             raise ResolventError(
                 f"prereg/{name}.yaml: protocol: no evidence can be planned of it ({type(error).__name__}: {error})"
             ) from error
-
-
-def is_claim_item(item: pytest.Item) -> bool:
-    """Whether an item is a claim × subject."""
-    return "claim" in getattr(getattr(item, "callspec", None), "params", {})
-
-
-def claim_and_subject(item: pytest.Item) -> tuple[str, str]:
-    """Claim and subject of a claim item."""
-    function: Any = item
-    return function.originalname.removeprefix("test_"), function.callspec.params["claim"]
 
 
 def _applies_to_nobody(item: pytest.Item) -> bool:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from resolvent.errors import ResolventError
-from resolvent.pytest_plugin.collection import claim_and_subject, is_claim_item, needs_key
+from resolvent.pytest_plugin.claim_item import claim_and_subject, is_claim_item, needs_key
 
 if TYPE_CHECKING:
     from resolvent.evidence.shards import Shard

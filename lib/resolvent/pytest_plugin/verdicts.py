@@ -12,7 +12,7 @@ import pytest
 
 from resolvent.errors import ResolventError
 from resolvent.pytest_plugin.claim_fixture import claim_key
-from resolvent.pytest_plugin.collection import is_claim_item, needs_key
+from resolvent.pytest_plugin.claim_item import is_claim_item, needs_key
 from resolvent.pytest_plugin.outcomes import ClaimTestError, Unavailable
 from resolvent.pytest_plugin.shard_item import ShardItem
 from resolvent.pytest_plugin.study_run import StudyRun
