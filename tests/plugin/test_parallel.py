@@ -121,4 +121,4 @@ def test_a_worker_killed_after_reporting_gives_one_verdict(study):
     study.write("claims/conftest.py", KILL_AFTER_REPORTING.replace("test_good", "test_moody"))
     run = study.run("-n", "2", "-k", "moody and ada")
     assert run.code == 1
-    assert "moody on ada was judged twice, with different results: supported, supported" in run.output
+    assert "moody on ada was judged twice, with different results: supported, then supported with other" in run.output

@@ -178,7 +178,9 @@ class Controller:
         elif before.to_json_line() != line.to_json_line():
             first, second = before.judgement.verdict, line.judgement.verdict
             other = f"{second} with other metrics" if first == second else second
-            self.conflicts[pair] = f"{first} by {self.judged_by[pair]}, {other} by {file}"
+            before_by = self.judged_by[pair]
+            again = f"{first}, then {other}, both by {file}"
+            self.conflicts[pair] = again if file == before_by else f"{first} by {before_by}, {other} by {file}"
 
     def _expected(self) -> set[Pair]:
         """Registered claims × the cohort's subjects to which they apply."""
