@@ -152,13 +152,17 @@ def test_missing_weights_are_refused(folder: Path):
         load_directory(folder, local_subject(folder))
 
 
-@pytest.mark.parametrize("damage", ["truncated", "absent", "config"])
+@pytest.mark.parametrize("damage", ["truncated", "header", "empty", "absent", "config"])
 def test_damaged_directories_are_refused_with_one_line(folder: Path, study: Study, damage: str):
     """A half-copied model is the usual accident."""
     subject = local_subject(folder)
     weights = folder / "model.safetensors"
     if damage == "truncated":
         weights.write_bytes(weights.read_bytes()[:-100])
+    elif damage == "header":
+        weights.write_bytes(weights.read_bytes()[:100])
+    elif damage == "empty":
+        weights.write_bytes(b"")
     elif damage == "absent":
         weights.unlink()
     else:

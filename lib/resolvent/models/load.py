@@ -170,13 +170,19 @@ def quiet_transformers() -> Iterator[None]:
 
 
 def weight_bytes(folder: Path, dtype: Dtype) -> int:
-    """How many bytes the weights of a directory take in memory as `dtype`, from file headers alone."""
+    """How many bytes the weights of a directory take in memory as `dtype`, from file headers alone.
+
+    Raises LoadError that names the file whose header can't be read.
+    """
     whole = folder / "model.safetensors"
     safetensors = [whole] if whole.is_file() else sorted(folder.glob("model-*.safetensors"))
     total = 0
     for path in safetensors:
-        with path.open("rb") as stream:
-            header = json.loads(stream.read(struct.unpack("<Q", stream.read(8))[0]))
+        try:
+            with path.open("rb") as stream:
+                header = json.loads(stream.read(struct.unpack("<Q", stream.read(8))[0]))
+        except (OSError, ValueError, OverflowError, MemoryError, struct.error) as error:
+            raise LoadError(f"the header of {path} can't be read, is the file whole? ({error})") from None
         for tensor, description in header.items():
             if tensor != "__metadata__":
                 begin, end = description["data_offsets"]
@@ -237,7 +243,10 @@ def _check_declared(subject: Subject, config: dict[str, Any]) -> None:
 
 
 def _check_memory(folder: Path, name: str, *, device: str, dtype: Dtype) -> None:
-    needed = weight_bytes(folder, dtype) + WORKING_MEMORY
+    try:
+        needed = weight_bytes(folder, dtype) + WORKING_MEMORY
+    except LoadError as error:
+        raise LoadError(f"{name}: {error}") from None
     free = available_memory(device)
     if needed > free:
         raise LoadError(
