@@ -1,6 +1,7 @@
 """report.md."""
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from mini_study import MiniStudy
 
 from resolvent.models.subjects import load_subjects
 from resolvent.registry import register
+from resolvent.report.criteria_table import further_metrics
 from resolvent.report.markdown import markdown_report
 from resolvent.study import open_study
 
@@ -59,6 +61,13 @@ def test_negatives_have_the_detail_of_positives(study):
     assert "**ada: NEGATIVE** (computed: refuted, recorded: refuted) — not blind" in text
     assert "Also measured: other = 3, spread = 1 [0.5, 2], spread.undefined = 4." in text
     assert "ada: dequantised from Q4_1, 2 layers of 2 heads. Not blind for 1 of 2 claims" in text
+
+
+def test_what_intervals_left_out_is_said_of_criteria_too() -> None:
+    """An interval is one number with its ends; those of a criterion stand in its row, what it left out nowhere else."""
+    metrics = {"size": 0.1, "size.low": 0.0, "size.high": 0.2, "size.undefined": 3.0, "spread": 1.0, "spread.low": 0.5}
+    line = replace(BAD, judgement=replace(BAD.judgement, metrics={**metrics, "spread.high": 2.0}))
+    assert further_metrics(line) == [("size.undefined", "3"), ("spread", "1 [0.5, 2]")]
 
 
 def test_published_numbers_stand_beside_ours(study):

@@ -86,3 +86,17 @@ def _columns(rows: list[tuple[str, ...]]) -> list[str]:
     return [
         "  " + "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
     ]
+
+
+def further_metrics(line: VerdictLine) -> list[tuple[str, str]]:
+    """(metric, value) measured without a criterion, an interval as one; and how much any interval left out."""
+    judgement = line.judgement
+    used = {result.metric for result in judgement.criteria} | {result.metric for result in judgement.requirements}
+    found = []
+    for name, value in judgement.metrics.items():
+        metric, _, part = name.partition(".")
+        if part in ("low", "high") or (metric in used and part != "undefined"):
+            continue
+        ends = judgement.metrics.get(f"{name}.low"), judgement.metrics.get(f"{name}.high")
+        found.append((name, with_interval(value, *ends)))
+    return found

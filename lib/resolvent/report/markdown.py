@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from resolvent.errors import ResolventError
 from resolvent.registry import Claim, amendments, load_claim, published
-from resolvent.report.criteria_table import side
+from resolvent.report.criteria_table import further_metrics, side
 from resolvent.report.numbers import number, signed, with_interval
 from resolvent.report.subject_words import subject_words
 from resolvent.report.terminal import kinds, tally
@@ -122,13 +122,7 @@ def _verdict(line: VerdictLine) -> list[str]:
             for result in line.judgement.criteria
         ]
         parts.append(_table(["criterion", "says", "value", "support", "refute", "margin", "holds"], rows))
-    used = {result.metric for result in line.judgement.criteria} | {r.metric for r in line.judgement.requirements}
-    measured = line.judgement.metrics
-    others = [
-        f"{name} = {with_interval(value, measured.get(f'{name}.low'), measured.get(f'{name}.high'))}"
-        for name, value in measured.items()
-        if not name.endswith((".low", ".high")) and name.partition(".")[0] not in used
-    ]
+    others = [f"{name} = {value}" for name, value in further_metrics(line)]
     if others:
         parts.append("Also measured: " + ", ".join(others) + ".")
     return parts

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from resolvent.errors import ResolventError
 from resolvent.registry import Claim, CriterionResult, Ledger, amendments, load_claim, published
-from resolvent.report.criteria_table import side
+from resolvent.report.criteria_table import further_metrics, side
 from resolvent.report.exclusions import exclusions
 from resolvent.report.figures.criterion import criterion
 from resolvent.report.figures.of_claims import claim_panels
@@ -301,7 +301,6 @@ def _verdict(inputs: _Inputs, name: str, subject: str) -> VerdictView:
             figure_note="Without a verdict there is no figure.",
             command=command,
         )
-    used = {result.metric for result in line.judgement.criteria} | {r.metric for r in line.judgement.requirements}
     pictures, note = _figures(inputs, line)
     return VerdictView(
         id=anchor(name, subject),
@@ -313,11 +312,7 @@ def _verdict(inputs: _Inputs, name: str, subject: str) -> VerdictView:
         exploratory=line.exploratory,
         requirements=line.judgement.requirements,
         criteria=tuple(_criterion(line, result) for result in line.judgement.criteria),
-        also=tuple(
-            (metric, number(value))
-            for metric, value in line.judgement.metrics.items()
-            if metric.partition(".")[0] not in used
-        ),
+        also=tuple(further_metrics(line)),
         figures=pictures,
         figure_note=note,
         exclusions=tuple(_exclusions(inputs, name, subject)),
