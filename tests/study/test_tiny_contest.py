@@ -61,6 +61,13 @@ def test_each_claim_predicts_a_target_of_its_own(lines: dict[str, dict[str, Any]
     assert metrics["contest_persistence"]["r2_p_rank_normal"] > 0.5
 
 
+def test_the_page_shows_what_was_predicted_of_unseen_heads(study: Path, undisturbed: bytes) -> None:
+    """Beside the intervals, predicted against true for the family that did best."""
+    page = (study / "runs" / "latest" / "report.html").read_text(encoding="utf-8")
+    decided = [line for line in verdicts(study) if line["verdict"] != "inestimable"]
+    assert page.count("predicts unseen heads</") >= len(decided)
+
+
 def test_workers_and_one_process_give_equal_files(study: Path, undisturbed: bytes) -> None:
     """Folds and resamples are keyed, never drawn in the order of computation."""
     run_study(study, "-n", "2", *ARGUMENTS, f"--evidence-dir={study / 'second'}")

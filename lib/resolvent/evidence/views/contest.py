@@ -90,16 +90,17 @@ class Contest:
             self.columns |= _survival(subject, protocol, corpus.real["bos_mass"], load)
         self.target = target_values(self.rule.target, subject, protocol, load)
 
-    def result(self, claim: str) -> ContestResult:
+    def result(self, claim: str, *, rule: ContestRule | None = None) -> ContestResult:
         """The contest under the claim's own folds and resamples, equal to the bit however many workers there are.
 
+        rule  in place of the protocol's: fewer repeats are the first of them
         Raises TooFewHeads where the subject has fewer heads, or layers, than the folds need.
         """
         from resolvent.statistics.contest import ContestGenerators, contest
 
         generators = ContestGenerators(self._seed, claim, self._subject.name)
         with one_thread():
-            return contest(self.columns, self.target, self.layer, self.rule, generators)
+            return contest(self.columns, self.target, self.layer, rule or self.rule, generators)
 
     def metrics(self, claim: str) -> dict[str, float | Interval]:
         """What the claims require, and every number of `reported_metrics`: without those where heads are too few."""

@@ -1,4 +1,5 @@
-"""The contest: gains in R² of resolvent features over spectral ones, with intervals, and the R² of each family."""
+"""The contest: gains in R² of resolvent features over spectral ones, with intervals, the R² of each family, and what
+the best of them predicts of unseen heads."""
 
 from __future__ import annotations
 
@@ -11,6 +12,7 @@ from resolvent.report.figures.panel import Panel
 from resolvent.report.numbers import with_interval
 
 if TYPE_CHECKING:
+    import numpy as np
     from matplotlib.axes import Axes
 
 RELEVANT_GAIN = 0.02
@@ -44,6 +46,34 @@ class ContestData:
     scores: tuple[Estimate, ...]
 
 
+@dataclass(frozen=True, eq=False)
+class PredictionsData:
+    """Out-of-fold predictions of the family with the largest R² on unseen heads, standardised features.
+
+    target, prediction   (heads,) in the target's unit
+    family               "E", "P" or "E+P"
+    quantity             what the target is, with its unit
+    repeats              how many repeats of the folds the predictions are the mean of
+    """
+
+    target: np.ndarray
+    prediction: np.ndarray
+    family: str
+    quantity: str
+    repeats: int
+
+
+QUANTITIES = {
+    "persistence": "log10 of the deviation left, decades",
+    "previous_token": "attention to the previous token",
+    "induction": "attention to the induction token",
+    "duplicate_token": "attention to the duplicate",
+    "criticality": "loss rise without the head, nats",
+    "interior_growth": "interior growth, bits",
+}
+"""A contest's target -> words for an axis."""
+
+
 def contest_data(metrics: Mapping[str, float]) -> ContestData:
     """The rows that the metrics of a contest claim hold, by their names in verdicts.jsonl; others are left out."""
     gains = [
@@ -61,6 +91,16 @@ def contest_data(metrics: Mapping[str, float]) -> ContestData:
     return ContestData(tuple(row for row in gains if row), tuple(row for row in scores if row))
 
 
+def winner(metrics: Mapping[str, float]) -> str | None:
+    """The family of the largest R² on unseen heads, the smaller over the preprocessings counted; None without any."""
+    scores = {
+        name: [metrics[key] for key in (f"r2_{word}_{one}" for one in _PREPROCESSINGS) if key in metrics]
+        for name, word in (("E", "e"), ("P", "p"), ("E+P", "union"))
+    }
+    found = {name: min(values) for name, values in scores.items() if values}
+    return max(found, key=lambda name: found[name]) if found else None
+
+
 def contest(data: ContestData) -> tuple[Panel, ...]:
     """Intervals of the gains against nothing and against the relevant gain; R² of the families."""
     panels = []
@@ -69,6 +109,27 @@ def contest(data: ContestData) -> tuple[Panel, ...]:
     if data.scores:
         panels.append(_panel("R² out of fold", data.scores, (0.0,)))
     return tuple(panels)
+
+
+def predictions(data: PredictionsData) -> Panel:
+    """Predicted against true, one point a head."""
+    family = data.family.replace("+", "∪")
+    words = (
+        f"{data.target.size} heads, {data.quantity}: predicted by {family} without having seen the head, mean of "
+        f"{data.repeats} repeats of the folds, against true; on the line both agree"
+    )
+    return Panel(f"{family} predicts unseen heads", words, lambda axes: _points(axes, data), height=320)
+
+
+def _points(axes: Axes, data: PredictionsData) -> None:
+    low, high = float(data.target.min()), float(data.target.max())
+    axes.plot([low, high], [low, high], linewidth=1, color=palette.MUTED)
+    axes.plot(
+        data.target, data.prediction, linestyle="none", marker="o", markersize=4, alpha=0.6, color=palette.SUPPORT,
+        markeredgewidth=0,
+    )  # fmt: skip
+    axes.set_xlabel(f"true: {data.quantity}")
+    axes.set_ylabel("predicted")
 
 
 def _estimate(metrics: Mapping[str, float], name: str, label: str) -> Estimate | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,6 +12,7 @@ import numpy as np
 from resolvent.errors import ResolventError
 from resolvent.report.figures.attention import AttentionData
 from resolvent.report.figures.bos_mass_law import BosMassLawData
+from resolvent.report.figures.contest import QUANTITIES, PredictionsData
 from resolvent.report.figures.depth import DepthData
 from resolvent.report.figures.identities import IdentitiesData
 from resolvent.report.figures.portrait import PortraitData, grid
@@ -30,6 +31,9 @@ POWERS = (1, 2, 3, 4, 6, 8, 11, 16, 23, 32, 45, 64, 91, 128)
 
 ENDS_AS_SINK = 0.5
 """BOS mass at the last checkpoint from which a trajectory counts a head as a sink (the class of the papers)."""
+
+SHOWN_REPEATS = 2
+"""Repeats of the folds whose mean predictions a picture shows; all of them would cost a report seconds a claim."""
 
 LEVEL = 0.05
 """Level of the signed classes where a claim's protocol names no test."""
@@ -294,3 +298,19 @@ def _law_excess(census: StateCensus, null: str, length: int) -> np.ndarray:
 
     law = np.log2(kreiss_from_bos_mass(census.real["bos_mass"], length))
     return np.asarray(np.median(law - np.log2(census.null(null, "kreiss")).mean(axis=0), axis=0))
+
+
+def predictions_data(
+    evidence: StoredEvidence, subject: Subject, claim: str, protocol: Mapping[str, Any], family: str
+) -> PredictionsData:
+    """Predictions of one family on unseen heads, under the claim's first folds. Raises EvidenceGone."""
+    view = evidence.view("contest", subject, protocol)
+    repeats = min(SHOWN_REPEATS, view.rule.repeats)
+    result = view.result(claim, rule=replace(view.rule, repeats=repeats, draws=1, preprocessing=("standardised",)))
+    return PredictionsData(
+        target=result.target,
+        prediction=result.settings["head", "standardised"].families[family].prediction,
+        family=family,
+        quantity=QUANTITIES[view.rule.target],
+        repeats=repeats,
+    )

@@ -22,7 +22,7 @@ def claim_panels(evidence: StoredEvidence, subject: Subject, claim: Claim, line:
     Raises ResolventError where the evidence is gone.
     """
     if claim.name.startswith("contest_"):
-        return _contest(line.judgement.metrics)
+        return _contest(evidence, subject, claim, line.judgement.metrics)
     if claim.name in _INTERVENTIONS:
         return _bars(line.judgement.metrics, _INTERVENTIONS[claim.name])
     draw = _OWN.get(claim.name)
@@ -85,10 +85,17 @@ def _chain(evidence: StoredEvidence, subject: Subject, claim: Claim) -> tuple[Pa
     return identities(chain_identities_data(evidence, subject, claim.protocol, _tolerances(claim)))
 
 
-def _contest(metrics: Mapping[str, float]) -> tuple[Panel, ...]:
-    from resolvent.report.figures.contest import contest, contest_data
+def _contest(
+    evidence: StoredEvidence, subject: Subject, claim: Claim, metrics: Mapping[str, float]
+) -> tuple[Panel, ...]:
+    from resolvent.report.figures.contest import contest, contest_data, predictions, winner
+    from resolvent.report.figures.from_evidence import predictions_data
 
-    return contest(contest_data(metrics))
+    family = winner(metrics)
+    if family is None:
+        return ()
+    predicted = predictions(predictions_data(evidence, subject, claim.name, claim.protocol, family))
+    return (*contest(contest_data(metrics)), predicted)
 
 
 def _bars(metrics: Mapping[str, float], treatment: str) -> tuple[Panel, ...]:

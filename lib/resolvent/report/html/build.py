@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from resolvent.errors import ResolventError
 from resolvent.registry import Claim, CriterionResult, Ledger, amendments, load_claim, published
 from resolvent.report.criteria_table import further_metrics, side
@@ -338,7 +340,7 @@ def _criterion(line: VerdictLine, result: CriterionResult) -> CriterionView:
 
 def _figures(inputs: _Inputs, line: VerdictLine) -> tuple[tuple[Picture, ...], str]:
     """The claim's own figure, or why there is none."""
-    claim, subject = inputs.claims.get(line.pair[0]), inputs.subjects.subjects.get(line.pair[1])
+    claim, subject = _claim_as_run(inputs, line.pair[0]), inputs.subjects.subjects.get(line.pair[1])
     if claim is None or subject is None:
         return (), "Claim or subject is no longer in the study, so its figure can't be drawn."
     if inputs.evidence is None:
@@ -356,8 +358,15 @@ def _picture(panel: Panel, name: str) -> Picture:
     return Picture(panel.title, panel.description, inline_svg(panel, name.replace(".", "_")))
 
 
+def _claim_as_run(inputs: _Inputs, name: str) -> Claim | None:
+    """The claim with the protocol that the run followed: an exploratory one may have had fewer texts."""
+    claim = inputs.claims.get(name)
+    protocol = inputs.facts.get("claims", {}).get(name, {}).get("protocol")
+    return claim if claim is None or protocol is None else msgspec.structs.replace(claim, protocol=protocol)
+
+
 def _exclusions(inputs: _Inputs, name: str, subject: str) -> list[str]:
-    claim, found = inputs.claims.get(name), inputs.subjects.subjects.get(subject)
+    claim, found = _claim_as_run(inputs, name), inputs.subjects.subjects.get(subject)
     return exclusions(claim, found, inputs.evidence) if claim and found else []
 
 
