@@ -8,7 +8,7 @@ from resolvent.operators import kreiss_from_bos_mass
 from resolvent.report.figures.attention import AttentionData, attention
 from resolvent.report.figures.bos_mass_law import BosMassLawData, bos_mass_law
 from resolvent.report.figures.clamping import ClampingData, bars_of_metrics, clamping
-from resolvent.report.figures.contest import PredictionsData, contest, contest_data, predictions, winner
+from resolvent.report.figures.contest import PredictionsData, contest, contest_data, predictions
 from resolvent.report.figures.depth import DepthData, depth
 from resolvent.report.figures.identities import IdentitiesData, identities
 from resolvent.report.figures.panel import figure_of, inline_svg
@@ -215,21 +215,12 @@ def test_contest_rows_are_the_metrics_that_are_there():
         ("P − E, standardised, unseen heads", 0.05, 0.01, 0.09)
     ]
     assert [(row.label, row.low) for row in data.scores] == [("E, spectral, rank-normal, unseen layers", None)]
-    gain, score = contest(data)
+    gain, score = contest(data, relevant=0.02)
+    assert (0.02, 0.0) in points(axes_of(gain))
     assert "0.05 [0.01, 0.09]" in gain.description
     assert {(0.01, 0.0), (0.09, 0.0)} <= points(axes_of(gain))
     assert (0.4, 0.0) in points(axes_of(score))
     assert contest(contest_data({})) == ()
-
-
-def test_the_winner_has_the_largest_smaller_score():
-    """A family that wins under one preprocessing only has not won."""
-    metrics = {
-        "r2_e_standardised": 0.5, "r2_e_rank_normal": 0.4, "r2_p_standardised": 0.9, "r2_p_rank_normal": 0.3,
-        "r2_union_standardised": 0.45, "r2_union_rank_normal": 0.42,
-    }  # fmt: skip
-    assert winner(metrics) == "E+P"
-    assert winner({"total_heads": 12.0}) is None
 
 
 def test_predictions_are_drawn_against_what_is_true():

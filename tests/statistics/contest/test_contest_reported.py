@@ -16,6 +16,7 @@ from resolvent.statistics.contest import (
     contest,
     families,
     reported_metrics,
+    winner,
 )
 from resolvent.strict_yaml import read_yaml
 
@@ -89,3 +90,13 @@ def test_other_claims_report_the_same_numbers(result):
         return {name for name in metrics if not name.startswith("importance_")}
 
     assert but_importance(other) == but_importance(reported_metrics(result))
+
+
+def test_the_winner_has_the_largest_smaller_score():
+    """A family that wins under one preprocessing only has not won."""
+    metrics = {
+        "r2_e_standardised": 0.5, "r2_e_rank_normal": 0.4, "r2_p_standardised": 0.9, "r2_p_rank_normal": 0.3,
+        "r2_union_standardised": 0.45, "r2_union_rank_normal": 0.42,
+    }  # fmt: skip
+    assert winner(metrics) == "E+P"
+    assert winner({"total_heads": 12.0}) is None

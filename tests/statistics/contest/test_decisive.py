@@ -17,6 +17,8 @@ from resolvent.statistics.contest import (
     MissingFeature,
     TooFewHeads,
     contest,
+    reported_metrics,
+    winner,
 )
 from resolvent.statistics.contest.features import feature_table
 from resolvent.statistics.contest.folds import grouped_folds
@@ -54,7 +56,7 @@ def test_what_only_p_carries_is_a_win(seed):
     result = run(*planted(seed, p=1.5))
     assert supported(result)
     assert result.published.supported
-    assert result.winner() in ("P", "E+P")
+    assert winner(reported_metrics(result)) in ("P", "E+P")
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -63,7 +65,7 @@ def test_what_only_e_carries_is_refuted(seed):
     result = run(*planted(seed, e=1.5))
     assert refuted(result)
     assert not supported(result)
-    assert result.winner() in ("E", "E+P")
+    assert winner(reported_metrics(result)) in ("E", "E+P")
 
 
 @pytest.mark.parametrize("seed", range(3))

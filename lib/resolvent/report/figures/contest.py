@@ -15,9 +15,6 @@ if TYPE_CHECKING:
     import numpy as np
     from matplotlib.axes import Axes
 
-RELEVANT_GAIN = 0.02
-"""The gain from which a difference matters (the contest claims' criterion `relevance`)."""
-
 _PREPROCESSINGS = ("standardised", "rank_normal")
 _FOLDS = {"": "unseen heads", "_unseen_layers": "unseen layers"}
 _GAINS = {"gain_p_over_e": "P − E", "gain_union_over_e": "E∪P − E"}
@@ -91,21 +88,12 @@ def contest_data(metrics: Mapping[str, float]) -> ContestData:
     return ContestData(tuple(row for row in gains if row), tuple(row for row in scores if row))
 
 
-def winner(metrics: Mapping[str, float]) -> str | None:
-    """The family of the largest R² on unseen heads, the smaller over the preprocessings counted; None without any."""
-    scores = {
-        name: [metrics[key] for key in (f"r2_{word}_{one}" for one in _PREPROCESSINGS) if key in metrics]
-        for name, word in (("E", "e"), ("P", "p"), ("E+P", "union"))
-    }
-    found = {name: min(values) for name, values in scores.items() if values}
-    return max(found, key=lambda name: found[name]) if found else None
-
-
-def contest(data: ContestData) -> tuple[Panel, ...]:
-    """Intervals of the gains against nothing and against the relevant gain; R² of the families."""
+def contest(data: ContestData, *, relevant: float | None = None) -> tuple[Panel, ...]:
+    """Intervals of the gains against nothing, and against the gain from which a difference is `relevant`; R² of the
+    families."""
     panels = []
     if data.gains:
-        panels.append(_panel("Gain in R²", data.gains, (0.0, RELEVANT_GAIN)))
+        panels.append(_panel("Gain in R²", data.gains, (0.0,) if relevant is None else (0.0, relevant)))
     if data.scores:
         panels.append(_panel("R² out of fold", data.scores, (0.0,)))
     return tuple(panels)

@@ -88,14 +88,17 @@ def _chain(evidence: StoredEvidence, subject: Subject, claim: Claim) -> tuple[Pa
 def _contest(
     evidence: StoredEvidence, subject: Subject, claim: Claim, metrics: Mapping[str, float]
 ) -> tuple[Panel, ...]:
-    from resolvent.report.figures.contest import contest, contest_data, predictions, winner
+    from resolvent.report.figures.contest import contest, contest_data, predictions
     from resolvent.report.figures.from_evidence import predictions_data
+    from resolvent.statistics.contest import winner
 
     family = winner(metrics)
     if family is None:
         return ()
     predicted = predictions(predictions_data(evidence, subject, claim.name, claim.protocol, family))
-    return (*contest(contest_data(metrics)), predicted)
+    relevance = claim.criteria.get("relevance")
+    relevant = None if relevance is None else relevance.support.at_least
+    return (*contest(contest_data(metrics), relevant=relevant), predicted)
 
 
 def _bars(metrics: Mapping[str, float], treatment: str) -> tuple[Panel, ...]:

@@ -37,7 +37,7 @@ from resolvent.statistics.contest.features import (
     survival_short_features,
 )
 from resolvent.statistics.contest.folds import LeakingFold, TooFewHeads, labels_needed
-from resolvent.statistics.contest.reported import FAMILY_WORDS, GROUPING_SUFFIXES, reported_metrics
+from resolvent.statistics.contest.reported import FAMILY_WORDS, GROUPING_SUFFIXES, reported_metrics, winner
 from resolvent.statistics.contest.rule import TARGETS, ContestGenerators, ContestRule, InvalidRule
 
 __all__ = [
@@ -77,4 +77,5 @@ __all__ = [
     "reported_metrics",
     "survival_features",
     "survival_short_features",
+    "winner",
 ]

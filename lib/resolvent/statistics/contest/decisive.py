@@ -111,11 +111,6 @@ class ContestResult:
     """R² by grouping of the mean target of the head's layer in the training part: is it just depth?"""
     published: PublishedRule
 
-    def winner(self) -> str:
-        """The family of the largest R² on unseen heads, the smaller over the preprocessings counted."""
-        head = [setting for (grouping, _), setting in self.settings.items() if grouping == "head"]
-        return max(FAMILIES, key=lambda family: min(setting.families[family].r2.value for setting in head))
-
 
 def contest(
     columns: Mapping[str, Float[np.ndarray, " heads"]],

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from resolvent.statistics.contest.decisive import UNION, E, P
-from resolvent.statistics.contest.rule import GROUPINGS
+from resolvent.statistics.contest.rule import GROUPINGS, PREPROCESSINGS
 
 if TYPE_CHECKING:
     from resolvent.statistics.contest.decisive import ContestResult, Gains
@@ -65,6 +66,20 @@ def reported_metrics(result: ContestResult) -> dict[str, float | Interval]:
             for feature, drop in setting.families[UNION].importance.items():
                 metrics[f"importance_{feature.replace('-', '_')}_{preprocessing}"] = drop
     return metrics
+
+
+def winner(metrics: Mapping[str, float | Interval]) -> str | None:
+    """The family of the largest R² on unseen heads, the smaller over the preprocessings counted; None without any.
+
+    metrics  as `reported_metrics` names them, or as a run's file has them
+    """
+    scores: dict[str, float] = {}
+    for family, word in FAMILY_WORDS.items():
+        names = [f"r2_{word}_{preprocessing}" for preprocessing in PREPROCESSINGS]
+        found = [metrics[name] for name in names if name in metrics]
+        if found:
+            scores[family] = min(one if isinstance(one, int | float) else one.value for one in found)
+    return max(scores, key=lambda family: scores[family]) if scores else None
 
 
 def _named(gains: Gains) -> dict[str, Interval]:
