@@ -122,18 +122,25 @@ def test_drafts_are_exploratory_and_listed(study):
     record(open_study(study.root), run.folder)
 
 
-def test_what_is_not_fetched_fails_and_plans_nothing(study):
-    """A missing model is neither a skip nor a verdict; pytest never fetches."""
+@pytest.mark.parametrize("workers", ["0", "2"])
+def test_what_is_not_fetched_fails_and_plans_nothing(study, workers):
+    """A missing model is neither a skip nor a verdict; pytest never fetches. One line, however many the claims."""
     study.claim("good")
+    study.claim("better")
     study.register()
-    run = study.run("claims", "--cohort=absent")
+    run = study.run("claims", "--cohort=absent", "-n", workers)
     assert run.code == 1
-    assert letters(run.output) == "-"
-    assert "resolvent fetch ghost" in run.output
-    assert "UNAVAILABLE claims/test_all.py::test_good[ghost]" in run.output
+    if workers == "0":
+        assert letters(run.output) == "--"
+    told = [line for line in run.output.splitlines() if "resolvent fetch ghost" in line]
+    assert len(told) == 1, run.output
+    assert told[0].startswith("UNAVAILABLE: ")
+    assert told[0].endswith("(no verdict on 2 claims)")
+    assert "INCOMPLETE" not in run.output
+    assert "2 unavailable" in run.output
     assert run.verdicts == {}
     assert study.computed("begin") == []
-    assert run.provenance["incomplete"] == [["good", "ghost"]]
+    assert run.provenance["incomplete"] == [["better", "ghost"], ["good", "ghost"]]
 
 
 def test_a_claim_test_judges_exactly_once(study):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import datetime
 import time
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -120,7 +121,7 @@ class Controller:
         write_summary(
             terminalreporter,
             list(self.lines.values()),
-            unavailable={pair: self.run.unavailable.get(pair[1], "") for pair in self.unavailable},
+            unavailable={pair: self.run.unavailable.get(pair[1], "") for pair in sorted(self.unavailable)},
             verbose=terminalreporter.verbosity > 0,
             subjects=self.words,
         )
@@ -282,12 +283,15 @@ class Controller:
                 ("EXPLORATORY: made under other conditions than the registered ones; can't be recorded", "yellow")
             )
         for claim, subject in self.gate.incomplete:
-            notes.append((f"INCOMPLETE: no verdict for {claim} on {subject}", "red"))
+            if (claim, subject) not in self.unavailable:
+                notes.append((f"INCOMPLETE: no verdict for {claim} on {subject}", "red"))
         for (claim, subject), results in sorted(self.conflicts.items()):
             notes.append((f"ERROR: {claim} on {subject} was judged twice, with different results: {results}", "red"))
         notes += [(problem, "red") for problem in self.problems]
-        for name in sorted({subject for _, subject in self.unavailable}):
-            notes.append((f"UNAVAILABLE: {self.run.unavailable[name]}", "red"))
+        missing = Counter(subject for _, subject in self.unavailable)
+        for name in sorted(missing):
+            claims = f"{missing[name]} claims" if missing[name] > 1 else "1 claim"
+            notes.append((f"UNAVAILABLE: {self.run.unavailable[name]} (no verdict on {claims})", "red"))
         drafts = self._drafts()
         if drafts:
             names = f": {', '.join(drafts)}" if self.config.option.verbose > 0 else " (-v or report.md names them)"
