@@ -35,11 +35,17 @@ def test_some_layers_in_any_order(any_family: LoadedModel):
     np.testing.assert_allclose(head_losses(any_family, ids, [2, 0]).without, every[[2, 0]], rtol=1e-6)
 
 
-def test_heads_in_small_batches_give_the_same_losses(any_family: LoadedModel, monkeypatch: pytest.MonkeyPatch):
+@pytest.mark.parametrize("bound", ["LOGIT_BYTES", "MAP_BYTES"])
+@pytest.mark.parametrize("heads", [1, 3])
+def test_heads_in_small_batches_give_the_same_losses(
+    any_family: LoadedModel, monkeypatch: pytest.MonkeyPatch, bound: str, heads: int
+):
     """Memory decides how many heads are a batch; it must not decide what they are worth."""
     ids = tiny_models.texts(1)[0]
     whole = head_losses(any_family, ids, [1]).without
-    monkeypatch.setattr(criticality, "LOGIT_BYTES", 3 * 4 * len(ids) * any_family.vocabulary)
+    n, per_head = len(ids), {"LOGIT_BYTES": any_family.vocabulary, "MAP_BYTES": len(ids) * any_family.heads}
+    monkeypatch.setattr(criticality, bound, heads * 4 * n * per_head[bound])
+    assert criticality._heads_at_once(any_family, n) == heads
     np.testing.assert_allclose(head_losses(any_family, ids, [1]).without, whole, rtol=1e-6)
 
 

@@ -17,8 +17,9 @@ from resolvent.models.intervene.heads import ablate_each_head
 from resolvent.models.load import LoadedModel
 from resolvent.models.preflight import LOGIT_TOLERANCE, PreflightError, check_call
 
-LOGIT_BYTES = 256 * 2**20
-"""Logits in memory at once: heads of a layer are ablated in batches that keep to it (one head at least)."""
+LOGIT_BYTES, MAP_BYTES = 256 * 2**20, 2 * 2**20
+"""Logits in memory at once, and attention maps of one layer, which a core's cache should hold: heads of a layer are
+ablated in batches that keep to both (one head at least)."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +52,7 @@ def head_losses(loaded: LoadedModel, token_ids: Int[np.ndarray, " n"], layers: S
         if layers:
             _check_resumed(loaded, ids, layers[0], streams[layers[0]], base)
         without = np.empty((len(layers), loaded.heads))
-        batch = max(1, LOGIT_BYTES // (4 * len(ids) * loaded.vocabulary))
+        batch = _heads_at_once(loaded, len(ids))
         for row, layer in enumerate(layers):
             for start in range(0, loaded.heads, batch):
                 heads = range(start, min(start + batch, loaded.heads))
@@ -60,6 +61,11 @@ def head_losses(loaded: LoadedModel, token_ids: Int[np.ndarray, " n"], layers: S
                 without[row, start : heads.stop] = [_mean_loss(item, ids) for item in logits]
                 del logits
     return HeadLosses(base, without)
+
+
+def _heads_at_once(loaded: LoadedModel, length: int) -> int:
+    logits, maps = 4 * length * loaded.vocabulary, 4 * length**2 * loaded.heads
+    return max(1, min(LOGIT_BYTES // logits, MAP_BYTES // maps))
 
 
 def _logits(loaded: LoadedModel, ids: torch.Tensor) -> torch.Tensor:
