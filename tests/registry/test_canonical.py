@@ -84,7 +84,7 @@ def test_subject_added_later_changes_no_other_hash(study: Study) -> None:
     edit(path, "  # mini-gpt2, mini-neox", "  mini: {bos: 0, trained: false}   # new\n  # mini-gpt2, mini-neox")
     edit(path, "subjects:\n", "subjects:\n  # a tiny one\n  tiny: {bos: 1}\n")
     edit(path, "  random_probe:", "  # a new text\n  novels:\n    order: given   # by hand\n  random_probe:")
-    edit(path, "embedded: [smollm2-135m]", "embedded: [smollm2-135m, mini]")
+    edit(path, "embedded: [smollm2-135m, ", "embedded: [smollm2-135m, mini, ")
     after = subjects_hashes(path)
     assert set(after) - set(before) == {"subject:mini", "subject:tiny", "text:novels"}
     assert {what: after[what] for what in before} == before

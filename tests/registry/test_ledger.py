@@ -232,7 +232,7 @@ def test_nothing_is_appended_to_a_broken_chain(frozen: Study) -> None:
 def test_adding_a_subject_and_a_cohort_breaks_nothing(frozen: Study) -> None:
     """The study grows by subjects."""
     edit(frozen.subjects_file, "  gpt2:\n", "  mini: {bos: 0, trained: false}\n  gpt2:\n")
-    edit(frozen.subjects_file, "embedded: [smollm2-135m]", "embedded: [smollm2-135m, mini]")
+    edit(frozen.subjects_file, "embedded: [smollm2-135m, ", "embedded: [smollm2-135m, mini, ")
     assert Ledger.load(frozen).verify(frozen) == []
     assert [entry.what for entry in register(frozen, [], today=DAY)] == ["subject:mini"]
 
