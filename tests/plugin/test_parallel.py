@@ -4,6 +4,8 @@ import os
 import signal
 from collections import Counter
 
+import pytest
+
 
 def claims(study):
     study.claim("good", value=0.9, texts=4)
@@ -122,3 +124,82 @@ def test_a_worker_killed_after_reporting_gives_one_verdict(study):
     run = study.run("-n", "2", "-k", "moody and ada")
     assert run.code == 1
     assert "moody on ada was judged twice, with different results: supported, then supported with other" in run.output
+
+
+DYING_AT = {
+    "start": """
+def pytest_xdist_newgateway(gateway):
+    if dies(gateway):
+        kill(gateway)
+""",
+    "bootstrap": """
+from execnet import gateway_bootstrap
+
+bootstrap = gateway_bootstrap.bootstrap
+
+
+def broken(io, spec):
+    if dies(None):
+        io.popen.kill()
+    return bootstrap(io, spec)
+
+
+gateway_bootstrap.bootstrap = broken
+""",
+    "sending": """
+def pytest_configure_node(node):
+    send = node.send_runtest_some
+
+    def dying(indices):
+        if dies(node):
+            kill(node.gateway)
+            raise OSError("cannot send (already closed?)")
+        send(indices)
+
+    node.send_runtest_some = dying
+""",
+}
+
+
+@pytest.mark.parametrize("moment", sorted(DYING_AT))
+def test_a_worker_may_die_at_any_moment(study, moment):
+    """The first one while it starts, or while the controller writes to it: the run goes on as if it had not been."""
+    claims(study)
+    undisturbed = study.run("claims", "--evidence-dir=undisturbed").verdict_text
+    dying = """
+deaths = []
+
+
+def dies(of):
+    deaths.append(of)
+    return len(deaths) == 1
+
+
+def kill(gateway):
+    gateway._io.popen.kill()
+    gateway._io.popen.wait()
+
+"""
+    conftest = study.root / "conftest.py"
+    before = conftest.read_text(encoding="utf-8") if conftest.exists() else ""
+    study.write("conftest.py", before + dying + DYING_AT[moment])
+    run = study.run("-n", "2")
+    assert run.code == 1, run.output  # `bad` is refuted and not recorded
+    assert "INTERNALERROR" not in run.output
+    assert run.verdict_text == undisturbed
+    assert run.provenance["incomplete"] == []
+
+
+def test_workers_that_never_start_end_the_run(study):
+    """Starting them for ever would never end, nor say why."""
+    study.claim("good", texts=1)
+    study.register()
+    conftest = study.root / "conftest.py"
+    before = conftest.read_text(encoding="utf-8") if conftest.exists() else ""
+    always = (
+        DYING_AT["start"].replace("if dies(gateway)", "if True").replace("kill(gateway)", "gateway._io.popen.kill()")
+    )
+    study.write("conftest.py", before + always)
+    run = study.run("-n", "2")
+    assert run.code == 3
+    assert "EOFError" in run.output or "OSError" in run.output

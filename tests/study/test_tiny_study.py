@@ -99,7 +99,8 @@ def test_killed_workers_change_nothing(study: Path, undisturbed: bytes) -> None:
     process = start_study(study, "-n", "4", f"--evidence-dir={store}")
     watch = StoreWatch(store)
     watch.start()
-    reader = threading.Thread(target=process.communicate, daemon=True)
+    output: list[str] = []
+    reader = threading.Thread(target=lambda: output.append(process.communicate()[0]), daemon=True)
     reader.start()
     chance = random.Random(11)
     for kill in range(3):
@@ -109,7 +110,7 @@ def test_killed_workers_change_nothing(study: Path, undisturbed: bytes) -> None:
         os.kill(chance.choice(workers), signal.SIGKILL)
     reader.join(timeout=600)
     watch.end()
-    assert process.returncode in (0, 1)
+    assert process.returncode in (0, 1), "".join(output)
     assert verdict_file(study) == undisturbed
     assert all(len(versions) == 1 for versions in watch.versions.values()), "a complete shard was computed twice"
 

@@ -1,13 +1,15 @@
-"""Workers that die: their item goes back to the queue."""
+"""Workers that die: their item goes back to the queue, and whenever they die the session goes on."""
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import pytest
 
-# An item that kills three workers is at fault itself.
+# An item that kills three workers is at fault itself; and so is a machine on which three in a row don't start.
 _RETRIES = 2
 
 
@@ -25,11 +27,18 @@ class Crashes:
             sched.mark_test_pending(crashitem)
 
     @pytest.hookimpl(optionalhook=True)
-    def pytest_xdist_make_scheduler(self, config: pytest.Config, log: Any) -> Any:
-        """Work stealing that survives a worker dying while the session shuts down.
+    def pytest_xdist_setupnodes(self, config: pytest.Config) -> None:
+        """A worker that dies while it starts is started again: pytest-xdist 3.8 would end the session."""
+        manager = config.pluginmanager.getplugin("dsession").nodemanager
+        manager.setup_node = _persistent(manager.setup_node, manager.group)
 
-        A replacement that becomes ready meanwhile is told to leave, and is no node of the scheduler; where a further
-        worker then dies, the session goes on, and pytest-xdist 3.8 would stop at the collection of the one that leaves.
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_xdist_make_scheduler(self, config: pytest.Config, log: Any) -> Any:
+        """Work stealing that survives workers dying at two moments at which pytest-xdist 3.8 would stop.
+
+        While the session shuts down: a replacement that becomes ready then is told to leave, and is no node of the
+        scheduler; where a further worker dies, the session goes on, and the one that leaves still reports its
+        collection. And while work is being sent: the death of that worker, which is reported next, schedules anew.
         """
         if config.getoption("dist") != "worksteal":
             return None
@@ -40,4 +49,22 @@ class Crashes:
                 if node in self.node2pending:
                     super().add_node_collection(node, collection)
 
+            def check_schedule(self) -> None:
+                with suppress(OSError):
+                    super().check_schedule()
+
         return Scheduling(config, log)
+
+
+def _persistent(setup_node: Callable[..., Any], group: Any) -> Callable[..., Any]:
+    """`setup_node` of a node manager, which tries again, under a new name, where the new process is gone."""
+
+    def setup(spec: Any, putevent: Any) -> Any:
+        for _ in range(_RETRIES):
+            with suppress(EOFError, OSError):
+                return setup_node(spec, putevent)
+            spec.id = None
+            group.allocate_id(spec)
+        return setup_node(spec, putevent)
+
+    return setup
