@@ -25,11 +25,13 @@ def load(name):
     """A subject's model on the CPU, and random ordinary token ids (TEXTS, LENGTH)."""
     import torch
 
+    from resolvent.evidence.allocator import keep_freed_memory
     from resolvent.models.load import load_model
     from resolvent.models.subjects import load_subjects
     from resolvent.study import open_study
 
     torch.set_num_threads(1)
+    keep_freed_memory()  # as in the study
     study = open_study(Path.cwd())
     loaded = load_model(study, load_subjects(study).subject(name))
     special = {loaded.bos, *loaded.special_ids}

@@ -203,3 +203,35 @@ def test_workers_that_never_start_end_the_run(study):
     run = study.run("-n", "2")
     assert run.code == 3
     assert "EOFError" in run.output or "OSError" in run.output
+
+
+STARTS = """
+import os
+
+
+def pytest_runtest_logstart(nodeid):
+    if "PYTEST_XDIST_WORKER" not in os.environ:
+        with open("starts.log", "a") as log:
+            log.write(nodeid + "\\n")
+"""
+
+
+@pytest.mark.parametrize("slow", ["ada", "bell"])
+def test_no_claim_is_begun_before_its_shards(study, slow):
+    """Two workers would compute the same shards in the same order, each waiting for what the other is at."""
+    study.claim("good", texts=12)
+    study.claim("bad", value=0.1, texts=12)
+    study.register()
+    for text in range(12):
+        study.order(f"double-{slow}-{text}", "slow", "0.1")
+    conftest = study.root / "conftest.py"
+    before = conftest.read_text(encoding="utf-8") if conftest.exists() else ""
+    study.write("conftest.py", before + STARTS)
+    run = study.run("-n", "2")
+    assert len(run.words) == 4, run.output
+    starts = (study.root / "starts.log").read_text(encoding="utf-8").splitlines()
+    shards = [at for at, name in enumerate(starts) if name.startswith("evidence::")]
+    claims = [at for at, name in enumerate(starts) if not name.startswith("evidence::")]
+    assert (len(shards), len(claims)) == (48, 4)
+    # A worker is always given the next item too, so that one shard may be waiting behind one that runs.
+    assert sum(at > min(claims) for at in shards) <= 1

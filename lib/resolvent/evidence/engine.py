@@ -13,6 +13,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from resolvent.errors import ResolventError
+from resolvent.evidence.allocator import keep_freed_memory
 from resolvent.evidence.fingerprint import Fingerprints
 from resolvent.evidence.keys import Keys, source_names
 from resolvent.evidence.shards import Call, Result, Shard, Stage
@@ -218,6 +219,7 @@ class Engine:
         return list(found.values())
 
     def _run(self, shard: Shard, key: str) -> None:
+        keep_freed_memory()
         function = self._function(shard.stage)
         began = time.perf_counter()
         call = Call(

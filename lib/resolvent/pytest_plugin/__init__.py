@@ -40,6 +40,7 @@ def pytest_sessionstart(session: pytest.Session) -> None:
     from resolvent.pytest_plugin.crashes import Crashes
     from resolvent.pytest_plugin.kernels import compile_kernels
     from resolvent.pytest_plugin.plan_only import PlanOnly
+    from resolvent.pytest_plugin.scheduling import Scheduling
     from resolvent.pytest_plugin.study_run import WORKER_KEY, join_run, start_run
     from resolvent.pytest_plugin.verdicts import Verdicts
 
@@ -61,4 +62,5 @@ def pytest_sessionstart(session: pytest.Session) -> None:
     elif worker_input is None:
         plugins.register(Controller(run, config), "resolvent-controller")
         plugins.register(Crashes(), "resolvent-crashes")
+        plugins.register(Scheduling(), "resolvent-scheduling")
         compile_kernels(config, run.claims_folder)

@@ -1,4 +1,4 @@
-"""Workers that die: their item goes back to the queue, and whenever they die the session goes on."""
+"""Workers that die: their item goes back to the queue, and those that die while they start are started again."""
 
 from __future__ import annotations
 
@@ -31,29 +31,6 @@ class Crashes:
         """A worker that dies while it starts is started again: pytest-xdist 3.8 would end the session."""
         manager = config.pluginmanager.getplugin("dsession").nodemanager
         manager.setup_node = _persistent(manager.setup_node, manager.group)
-
-    @pytest.hookimpl(optionalhook=True)
-    def pytest_xdist_make_scheduler(self, config: pytest.Config, log: Any) -> Any:
-        """Work stealing that survives workers dying at two moments at which pytest-xdist 3.8 would stop.
-
-        While the session shuts down: a replacement that becomes ready then is told to leave, and is no node of the
-        scheduler; where a further worker dies, the session goes on, and the one that leaves still reports its
-        collection. And while work is being sent: the death of that worker, which is reported next, schedules anew.
-        """
-        if config.getoption("dist") != "worksteal":
-            return None
-        from xdist.scheduler import WorkStealingScheduling
-
-        class Scheduling(WorkStealingScheduling):
-            def add_node_collection(self, node: Any, collection: Any) -> None:
-                if node in self.node2pending:
-                    super().add_node_collection(node, collection)
-
-            def check_schedule(self) -> None:
-                with suppress(OSError):
-                    super().check_schedule()
-
-        return Scheduling(config, log)
 
 
 def _persistent(setup_node: Callable[..., Any], group: Any) -> Callable[..., Any]:

@@ -142,17 +142,27 @@ def test_mask_counts_absorbing_rows() -> None:
 
 
 def test_chain_evaluates_the_matrices_of_smallest_hash_off_the_axis() -> None:
-    """The choice is frozen, and the resolvent off the axis stays below the certified constant."""
-    off_axis = {"angles": 4, "radii": [1.01, 1.5], "matrices": 5}
-    shard = shard_of(chain_shard, kind="real", draw=0, off_axis=off_axis)
-    table = chain_block(call(shard, captured(attention()))).arrays
+    """The choice among real matrices and nulls is frozen, and the resolvent off the axis stays below the constant."""
+    off_axis = {"angles": 4, "radii": [1.01, 1.5], "matrices": 12, "draws": 1}
+    kinds = ("real", "row_permutation")
+    shards = [shard_of(chain_shard, kind=kind, draw=0, off_axis=off_axis) for kind in kinds]
+    tables = [chain_block(call(shard, captured(attention()))).arrays for shard in shards]
+    table = {name: np.concatenate([part[name] for part in tables]) for name in tables[0]}
     evaluated = np.isfinite(table["off_axis_excess"])
-    assert evaluated.sum() == 5
+    assert evaluated.sum() == 12
+    assert all(np.isfinite(part["off_axis_excess"]).any() for part in tables)
     assert table["hash"][evaluated].max() < table["hash"][~evaluated].min()
     assert table["off_axis_excess"][evaluated].max() < 1e-6
     assert table["bracket_violation"].max() < 1e-9
     assert table["ceiling_ratio"].max() <= 1 + 1e-9
     assert table["floor_ratio"].min() >= 1 - 2e-6
+
+
+def test_without_texts_the_chain_is_an_empty_table() -> None:
+    """A corpus that is too short is counted by the view, and is no fault of the stage."""
+    off_axis = {"angles": 4, "radii": [1.5], "matrices": 5, "draws": 1}
+    shard = shard_of(chain_shard, kind="real", draw=0, off_axis=off_axis)
+    assert len(chain_block(call(shard, captured(attention()[:0]))).arrays["text"]) == 0
 
 
 def test_residuals_are_norms_of_powers() -> None:

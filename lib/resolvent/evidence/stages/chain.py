@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from resolvent.evidence.shards import Call, Result, Shard, Stage
 from resolvent.evidence.stages.battery import battery_shard
-from resolvent.evidence.stages.common import REAL, Block, HeadTable, captured_maps, null_key, null_maps, text_label
+from resolvent.evidence.stages.common import (
+    REAL,
+    Block,
+    HeadTable,
+    TextMaps,
+    captured_maps,
+    null_key,
+    null_maps,
+    text_label,
+)
 
 CHAIN = Stage(
     name="chain",
@@ -43,7 +53,8 @@ def chain_shard(
 ) -> Shard:
     """The killed-chain identities on every head of a block, or on one null draw of each.
 
-    off_axis  angles, radii, matrices: how many matrices (those of smallest hash) are also evaluated off the axis
+    off_axis  angles, radii; matrices: so many, those of smallest hash among the real ones and `draws` null draws of
+              each, are also evaluated off the axis
     """
     real = battery_shard(subject, heads, block, state=state, length=length, repeat=repeat)
     name = REAL if kind == REAL else f"{kind}.{draw}"
@@ -62,19 +73,12 @@ def chain_block(call: Call) -> Result:
     from resolvent.operators import battery
 
     kind, draw = call.params["kind"], call.params["draw"]
-    wanted = int(call.params["off_axis"]["matrices"])
-    texts, matrices, hashes = [], [], []
-    for text in captured_maps(call):
-        maps = text.maps if kind == REAL else null_maps(call, text, kind, draw)
-        texts.append(text)
-        matrices.append(maps)
-        hashes.append(_hashes(call, text.text_id, maps.shape[:2], REAL if kind == REAL else draw))
+    texts = list(captured_maps(call))
+    bound = _largest_chosen_hash(call, texts)
     table = HeadTable()
-    if not texts:
-        return table.result()
-    # Another shard may hold smaller hashes, so each evaluates as many as the whole claim asks; the view chooses.
-    bound = np.sort(np.concatenate([h.reshape(-1) for h in hashes]))[: max(wanted, 1)][-1] if wanted else -1
-    for text, maps, keys in zip(texts, matrices, hashes, strict=True):
+    for text in texts:
+        maps = text.maps if kind == REAL else null_maps(call, text, kind, draw)
+        keys = _hashes(call, text, REAL if kind == REAL else draw)
         measured = battery(maps, ("kreiss", "kreiss_upper", "transient_upper"))
         n = maps.shape[-1]
         violation, floor = np.empty(keys.shape), np.empty(keys.shape)
@@ -98,12 +102,20 @@ def chain_block(call: Call) -> Result:
     return table.result()
 
 
-def _hashes(call: Call, text_id: str, shape: tuple[int, int], draw: int | str) -> np.ndarray:
+def _largest_chosen_hash(call: Call, texts: Sequence[TextMaps]) -> int:
+    """Among the matrices of these texts, whichever shard holds them; those of other texts may be smaller still."""
+    wanted = int(call.params["off_axis"]["matrices"])
+    names = [REAL, *range(call.params["off_axis"]["draws"])]
+    hashes = [_hashes(call, text, name).reshape(-1) for text in texts for name in names]
+    return int(np.sort(np.concatenate(hashes))[:wanted][-1]) if wanted and hashes else -1
+
+
+def _hashes(call: Call, text: TextMaps, draw: int | str) -> np.ndarray:
     from resolvent.keyed_random import key_string
 
-    keys = np.empty(shape, dtype=np.int64)
-    for layer, head in np.ndindex(shape):
-        key = key_string(*null_key(call, "row_permutation", text_id, layer, head, draw))
+    keys = np.empty(text.maps.shape[:2], dtype=np.int64)
+    for layer, head in np.ndindex(keys.shape):
+        key = key_string(*null_key(call, "row_permutation", text.text_id, layer, head, draw))
         keys[layer, head] = int(hashlib.sha256(key.encode("utf-8")).hexdigest()[:13], 16)
     return keys
 

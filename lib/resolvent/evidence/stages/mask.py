@@ -55,7 +55,7 @@ def mask_block(call: Call) -> Result:
         columns = {
             "saturation_error": np.abs(kreiss - np.sqrt(n)).reshape(layers, heads),
             "absorbing_rows": np.array([absorbing_rows(matrix) for matrix in flat]).reshape(layers, heads),
-            "power_identity_error": _power_identity_error(flat).reshape(layers, heads),
+            "power_identity_error": np.array([_power_identity_error(matrix) for matrix in flat]).reshape(layers, heads),
         }
         if real:
             columns["product_identity_error"] = np.float64(_product_identity_error(maps.mean(axis=1)))
@@ -63,17 +63,17 @@ def mask_block(call: Call) -> Result:
     return table.result()
 
 
-def _power_identity_error(maps: np.ndarray) -> np.ndarray:
+def _power_identity_error(matrix: np.ndarray) -> float:
     from resolvent.operators import deflate, perron_projector
 
-    projector = perron_projector(maps.shape[-1])
-    power, deviation = maps, deflate(maps)
-    error = np.zeros(len(maps))
+    projector = perron_projector(len(matrix))
+    power, deviation = matrix, deflate(matrix)
+    error = 0.0
     for squarings in range(max(SQUARINGS.values()) + 1):
         if squarings > 0:
             power, deviation = power @ power, deviation @ deviation
         if squarings in SQUARINGS.values():
-            error = np.maximum(error, np.abs(power - projector - deviation).max(axis=(1, 2)))
+            error = max(error, float(np.abs(power - projector - deviation).max()))
     return error
 
 

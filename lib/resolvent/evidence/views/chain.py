@@ -63,6 +63,7 @@ class Chain:
             "angles": protocol["angles"],
             "radii": protocol["radii"],
             "matrices": protocol["off_axis_matrices"],
+            "draws": protocol["nulls"].get("row_permutation"),
         }
         if set(protocol["nulls"]) != {"row_permutation"}:
             raise ResolventError(f"protocol: the chain takes nulls of row_permutation, found {protocol['nulls']}")
