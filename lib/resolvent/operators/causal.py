@@ -122,9 +122,10 @@ def unpack_lower(
     if not 1 <= size <= n:
         raise CausalStochasticError(f"a prefix of n = {n} positions has 1 to {n} of them, not {size}")
     matrices = np.zeros((*packed.shape[:-1], size, size), dtype=packed.dtype)
-    rows, columns = np.tril_indices(size)
     # Row-major packing: the triangle of a prefix is a prefix of the packed triangle.
-    matrices[..., rows, columns] = packed[..., : rows.size]
+    for row in range(size):
+        start = row * (row + 1) // 2
+        matrices[..., row, : row + 1] = packed[..., start : start + row + 1]
     return matrices
 
 

@@ -31,6 +31,19 @@ RESIDUAL = Stage(
     loads_model=True,
 )
 
+COLUMNS = (
+    "median_magnitude",
+    "bos_norm",
+    "median_norm",
+    "largest_norm",
+    "entropy_bits",
+    "entropy_share",
+    "anisotropy",
+    "entropy_bound_bits",
+    "anisotropy_bound",
+)
+"""What is measured of a stream at each boundary, see `boundary_columns`."""
+
 
 def residual_shard(subject: str, block: Block, *, state: str, length: int, repeat: int | None) -> Shard:
     """The residual stream of a block of texts."""
@@ -92,25 +105,23 @@ def boundary_columns(streams: Float[np.ndarray, "texts boundaries n width"]) -> 
     entropy_bits, entropy_share, anisotropy  spectrum of the tokens, not centred
     entropy_bound_bits, anisotropy_bound  what the norm of BOS alone forces of them
     """
+    parts = [_columns_of_text(stream) for stream in streams]  # one text in float64 at a time
+    return {name: np.array([part[name] for part in parts]).reshape(streams.shape[:2]) for name in COLUMNS}
+
+
+def _columns_of_text(stream: Float[np.ndarray, "boundaries n width"]) -> dict[str, np.ndarray]:
     from resolvent.representations import spectrum, spectrum_bounds
 
-    texts, boundaries, n, width = streams.shape
-    norms = np.linalg.norm(streams.astype(np.float64), axis=-1)
-    columns = {
-        "median_magnitude": np.median(np.abs(streams).reshape(texts, boundaries, n * width), axis=-1),
-        "bos_norm": norms[..., 0],
-        "median_norm": np.median(norms[..., 1:], axis=-1),
-        "largest_norm": norms[..., 1:].max(axis=-1, initial=0.0),
+    norms = np.linalg.norm(stream.astype(np.float64), axis=-1)
+    found, bounds = spectrum(stream), spectrum_bounds(stream)
+    return {
+        "median_magnitude": np.median(np.abs(stream).reshape(len(stream), -1), axis=-1),
+        "bos_norm": norms[:, 0],
+        "median_norm": np.median(norms[:, 1:], axis=-1),
+        "largest_norm": norms[:, 1:].max(axis=-1, initial=0.0),
+        "entropy_bits": found.entropy_bits,
+        "entropy_share": found.entropy_share,
+        "anisotropy": found.anisotropy,
+        "entropy_bound_bits": bounds.entropy_bits,
+        "anisotropy_bound": bounds.anisotropy,
     }
-    spectra = {
-        name: np.empty((texts, boundaries))
-        for name in ("entropy_bits", "entropy_share", "anisotropy", "entropy_bound_bits", "anisotropy_bound")
-    }
-    for text in range(texts):  # one text in float64 at a time
-        found, bounds = spectrum(streams[text]), spectrum_bounds(streams[text])
-        spectra["entropy_bits"][text] = found.entropy_bits
-        spectra["entropy_share"][text] = found.entropy_share
-        spectra["anisotropy"][text] = found.anisotropy
-        spectra["entropy_bound_bits"][text] = bounds.entropy_bits
-        spectra["anisotropy_bound"][text] = bounds.anisotropy
-    return {**columns, **spectra}
