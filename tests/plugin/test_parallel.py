@@ -205,6 +205,18 @@ def test_workers_that_never_start_end_the_run(study):
     assert "EOFError" in run.output or "OSError" in run.output
 
 
+@pytest.mark.parametrize("workers", [2, 3, 4, 8])
+@pytest.mark.parametrize("texts", [1, 2, 3])
+def test_few_shards_and_many_workers(study, workers, texts):
+    """A worker without a shard is not sent home while there are claims."""
+    study.claim("good", texts=texts)
+    study.claim("bad", value=0.1, texts=texts)
+    study.register()
+    run = study.run("--subject=ada", "-n", str(workers))
+    assert run.code == 1, run.output
+    assert run.words == {"good[ada]": "SUPPORTED", "bad[ada]": "REFUTED"}
+
+
 STARTS = """
 import os
 

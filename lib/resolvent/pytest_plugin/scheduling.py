@@ -46,9 +46,10 @@ class Scheduling:
                     shards = [item for item in self.pending if self.collection[item].startswith("evidence::")]
                     self.later = sorted(set(self.pending).difference(shards)) if shards else []
                     self.pending = shards or self.pending
-                stealable = any(len(queue) > MIN_PENDING for queue in self.node2pending.values())
-                if self.later and not (self.pending or stealable or self.steal_requested_from_node):
-                    self.pending, self.later = self.later, []
+                queues = [queue for node, queue in self.node2pending.items() if not node.shutting_down]
+                # With fewer items than that somebody has nothing to steal, and would be sent home.
+                if self.later and len(self.pending) + sum(map(len, queues)) < MIN_PENDING * len(queues):
+                    self.pending, self.later = [*self.pending, *self.later], []
                 with suppress(OSError):
                     super().check_schedule()
 
